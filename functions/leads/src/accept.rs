@@ -6,7 +6,7 @@ use domain::lead::VisitorSeen;
 use domain::lead::captcha::{CaptchaVerdict, Rejection, Score, judge};
 use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, LeadState, Lines, SentOrigin, WorkspaceState};
 use edge::capture::{CaptureRequest, LeadProblem};
-use store::{CountedLead, LeadAccepted, LeadDuplicates, UsedToken};
+use store::{CountedLead, LeadAccepted, LeadDuplicates, LeadTraits, UsedToken};
 
 use crate::captcha::{Unreachable, Verifier};
 use crate::leads::Leads;
@@ -34,9 +34,9 @@ pub(crate) struct WorkspaceRead<'a> {
 /// Accepts a lead of a workspace whose set-up and brands were read, or returns the first objection: to the sender, to
 /// the brand, or to the captcha.
 ///
-/// If the lookup of earlier leads was not part of the first read, it runs at the same time as the captcha check. For a repeat, the function reads the state
-/// of the first lead. If the operator set caps, another round trip counts a new lead. The last round trip stores it.
-/// The write detects a token or lead that a concurrent request stored.
+/// If the lookup of earlier leads was not part of the first read, it runs at the same time as the captcha check. For a
+/// repeat, the function reads the state of the first lead. If the operator set caps, another round trip counts a new
+/// lead. The last round trip stores it. The write detects a token or lead that a concurrent request stored.
 pub(crate) async fn accept<V: Verifier>(
     leads: &Leads<V>,
     (request, token): (LeadRequest, &str),
@@ -108,7 +108,8 @@ async fn known_or_read<V>(
 
 async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadDuplicates, LeadProblem> {
     let Candidate { request, brand, token, .. } = candidate;
-    Ok(leads.store.lead_duplicates(request.workspace_id, &request.cellphone, brand, token).await?)
+    let traits = LeadTraits { cellphone: &request.cellphone, brand: Some(brand), token_sha256_hex: token };
+    Ok(leads.store.lead_duplicates(request.workspace_id, traits).await?)
 }
 
 /// Whether the visitor's first lead ended without a message. The function reads this after the captcha check, so a

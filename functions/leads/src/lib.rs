@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Every post makes the same first round trip, also an invalid one (without the earlier leads, which only a well-formed
-//! request has), so the response time does not show which of the first checks failed. A script for pages ([`scripts`]) is answered without any call.
+//! request has), so the response time does not show which of the first checks failed. A script for pages ([`scripts`])
+//! is answered without any call.
 
 mod accept;
 pub mod captcha;

@@ -31,10 +31,19 @@ pub(crate) fn contact(workspace: WorkspaceId, contact: ContactId) -> (String, &'
     (format!("{workspace}#C#{contact}"), "C")
 }
 
+/// A workspace, and what follows it after `between`.
+fn in_workspace<T, E>(
+    text: &str,
+    between: &str,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Option<(WorkspaceId, T)> {
+    let (workspace, rest) = text.split_once(between)?;
+    Some((WorkspaceId::parse(workspace).ok()?, parse(rest).ok()?))
+}
+
 /// The contact of a partition that [`contact`] named.
 pub(crate) fn read_contact(pk: &str) -> Option<(WorkspaceId, ContactId)> {
-    let (workspace, contact) = pk.split_once("#C#")?;
-    Some((WorkspaceId::parse(workspace).ok()?, ContactId::parse(contact).ok()?))
+    in_workspace(pk, "#C#", ContactId::parse)
 }
 
 /// When a contact last wrote to a line, in the partition of the contact.
@@ -329,8 +338,7 @@ pub(crate) fn messages(workspace: WorkspaceId, conversation: ConversationId) -> 
 
 /// The conversation of a partition that [`messages`] named.
 pub(crate) fn read_messages(pk: &str) -> Option<(WorkspaceId, ConversationId)> {
-    let (workspace, conversation) = pk.split_once("#C#")?;
-    Some((WorkspaceId::parse(workspace).ok()?, ConversationId::parse(conversation).ok()?))
+    in_workspace(pk, "#C#", ConversationId::parse)
 }
 
 /// A message, in the partition of [`messages`].
@@ -392,8 +400,7 @@ pub(crate) fn media(workspace: WorkspaceId, media: MediaId) -> (String, &'static
 
 /// The file of a partition that [`media`] named.
 pub(crate) fn read_media(pk: &str) -> Option<(WorkspaceId, MediaId)> {
-    let (workspace, media) = pk.split_once("#M#")?;
-    Some((WorkspaceId::parse(workspace).ok()?, MediaId::parse(media).ok()?))
+    in_workspace(pk, "#M#", MediaId::parse)
 }
 
 /// The key of a file's bytes in the bucket.
@@ -403,8 +410,7 @@ pub(crate) fn media_object(workspace: WorkspaceId, media: MediaId) -> String {
 
 /// The file of an object that [`media_object`] named.
 pub(crate) fn read_media_object(key: &str) -> Option<(WorkspaceId, MediaId)> {
-    let (workspace, media) = key.split_once('/')?;
-    Some((WorkspaceId::parse(workspace).ok()?, MediaId::parse(media).ok()?))
+    in_workspace(key, "/", MediaId::parse)
 }
 
 /// A workspace's lead capture.
@@ -424,8 +430,7 @@ pub(crate) fn lead(workspace: WorkspaceId, lead: LeadId) -> (String, &'static st
 
 /// The lead of a partition that [`lead`] named.
 pub(crate) fn read_lead(pk: &str) -> Option<(WorkspaceId, LeadId)> {
-    let (workspace, lead) = pk.split_once("#L#")?;
-    Some((WorkspaceId::parse(workspace).ok()?, LeadId::parse(lead).ok()?))
+    in_workspace(pk, "#L#", LeadId::parse)
 }
 
 /// The row that identifies a further lead of the same number and brand as a repeat.

@@ -169,6 +169,7 @@ impl Store {
 const LEAD: usize = 0;
 const TOKEN: usize = 1;
 const REPEAT: usize = 2;
+
 fn count_write((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
     Write::update(Table::Leads, key(pk, *sk), "SET expiresAt = :expires ADD leads :one")
         .when("attribute_not_exists(leads) OR leads < :cap")

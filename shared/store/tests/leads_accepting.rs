@@ -15,7 +15,8 @@ use domain::{
 use harness::{Fault, TestClock, TestDb, trips};
 use serde_json::Value;
 use store::{
-    LeadAccepted, LeadDuplicates, LeadRecorded, Lease, LeaseAfter, LeasedLead, Store, StoreError, Table,
+    LeadAccepted, LeadDuplicates, LeadRecorded, LeadTraits, Lease, LeaseAfter, LeasedLead, Store, StoreError,
+    Table,
 };
 
 mod support;
@@ -74,7 +75,8 @@ async fn accept(db: &TestDb, lead: &Lead, token: &str) -> LeadAccepted {
 }
 
 async fn traces(db: &TestDb, lead: &Lead, token: &str) -> LeadDuplicates {
-    store(db).lead_duplicates(lead.workspace_id, &lead.cellphone, &lead.brand, token).await.unwrap()
+    let traits = LeadTraits { cellphone: &lead.cellphone, brand: Some(&lead.brand), token_sha256_hex: token };
+    store(db).lead_duplicates(lead.workspace_id, traits).await.unwrap()
 }
 
 /// The only row of a kind.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::LeadCaps;
 use domain::{
-    BrandId, Capture, CaptureKey, Cellphone, Lines, Secret, TemplateId, Timestamp, WebOrigin, Workspace,
-    WorkspaceId, WorkspaceState,
+    BrandId, Capture, CaptureKey, Lines, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId,
+    WorkspaceState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,20 +15,9 @@ use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
-use crate::leads::traces::{LeadDuplicates, TracePlaces};
+use crate::leads::traces::{LeadDuplicates, LeadTraits, TracePlaces};
 use crate::settings::workspaces::state_of;
 use crate::{Store, StoreError, Table, keys};
-
-/// What the traces of a lead are found by.
-#[derive(Clone, Copy, Debug)]
-pub struct LeadTraits<'a> {
-    /// The visitor's number.
-    pub cellphone: &'a Cellphone,
-    /// The brand that the request names.
-    pub brand: Option<&'a BrandId>,
-    /// The hash of the captcha token.
-    pub token_sha256_hex: &'a str,
-}
 
 /// What decides about the leads of a workspace, as it was read.
 #[derive(Debug)]
@@ -65,9 +54,8 @@ impl Store {
             None => self.memories.default_brands.get(&workspace, self.now()),
         };
         // The call names the same tables for a workspace that the process does not know.
-        let traces = lead.map(|LeadTraits { cellphone, token_sha256_hex, .. }| {
-            TracePlaces::of(workspace, cellphone, brand.as_ref(), token_sha256_hex)
-        });
+        let traces =
+            lead.map(|lead| TracePlaces::of(workspace, LeadTraits { brand: brand.as_ref(), ..lead }));
         let traced = traces.iter().flat_map(TracePlaces::all);
         let places: Vec<&Place> = [&of_capture].into_iter().chain(traced).collect();
         let read = self.rows_with_lines(workspace, &places).await?;

@@ -43,20 +43,26 @@ impl UsedToken {
     }
 }
 
+/// What the traces of a lead are found by.
+#[derive(Clone, Copy, Debug)]
+pub struct LeadTraits<'a> {
+    /// The visitor's number.
+    pub cellphone: &'a Cellphone,
+    /// The brand; `None` if it is not known yet, and then only the token is looked for.
+    pub brand: Option<&'a BrandId>,
+    /// The SHA-256 of the captcha token in hexadecimal digits.
+    pub token_sha256_hex: &'a str,
+}
+
 /// Where the traces of a lead are.
 pub(crate) struct TracePlaces {
-    /// `None` if the brand is not known yet.
     repeat: Option<Place>,
     token: Place,
 }
 
 impl TracePlaces {
-    pub(crate) fn of(
-        workspace: WorkspaceId,
-        cellphone: &Cellphone,
-        brand: Option<&BrandId>,
-        token_sha256_hex: &str,
-    ) -> Self {
+    pub(crate) fn of(workspace: WorkspaceId, lead: LeadTraits<'_>) -> Self {
+        let LeadTraits { cellphone, brand, token_sha256_hex } = lead;
         let repeat = brand.map(|brand| keys::lead_repeat(workspace, cellphone, brand));
         Self {
             repeat: repeat.map(|key| Place::of(Table::Leads, key)),
@@ -78,16 +84,13 @@ impl TracePlaces {
 }
 
 impl Store {
-    /// The traces of a lead with this number, brand and captcha token (SHA-256 in hexadecimal digits;
-    /// strongly consistent read). One round trip.
+    /// The traces of a lead (strongly consistent read). One round trip.
     pub async fn lead_duplicates(
         &self,
         workspace: WorkspaceId,
-        cellphone: &Cellphone,
-        brand: &BrandId,
-        token_sha256_hex: &str,
+        lead: LeadTraits<'_>,
     ) -> Result<LeadDuplicates, StoreError> {
-        let traces = TracePlaces::of(workspace, cellphone, Some(brand), token_sha256_hex);
+        let traces = TracePlaces::of(workspace, lead);
         traces.take(&mut self.rows_at(&traces.all().collect::<Vec<_>>()).await?)
     }
 }
