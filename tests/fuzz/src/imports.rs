@@ -1,13 +1,12 @@
 //! CSV files: an import counts every row once, and refuses the others with a reason.
 
 use std::ffi::OsString;
-use std::io::Write;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use console::{Beside, Console, KnownStack, Terminal};
 use domain::secret::Randomness;
 use domain::{AttributeType, Email, TrustedReceivers};
-use harness::{TestBucket, TestFailures, TestQueue, World};
+use harness::{Pipe, TestBucket, TestFailures, TestQueue, World};
 use queue::Queues;
 use serde_json::Value;
 use store::{Bucket, FailureBucket, Store, Streams};
@@ -123,26 +122,5 @@ struct Zeros;
 impl Randomness for Zeros {
     fn fill(&self, bytes: &mut [u8]) {
         bytes.fill(0);
-    }
-}
-
-/// What a command prints.
-#[derive(Clone, Default)]
-struct Pipe(Arc<Mutex<Vec<u8>>>);
-
-impl Pipe {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }

@@ -1,12 +1,10 @@
 //! Commands of the operator's console, as an operator types them.
 
-use std::cell::RefCell;
 use std::ffi::OsString;
-use std::io::Write;
-use std::rc::Rc;
 use std::time::Duration;
 
 use console::Terminal;
+use harness::Pipe;
 use serde_json::Value;
 
 use crate::simulation::Simulation;
@@ -48,9 +46,9 @@ impl Simulation {
         let work = console::run(line, async |_| Ok(desk.console()), &mut terminal);
         let status = self.invoke_as(&who, LIMIT, work).await;
         let ran = match status {
-            Some(0) => Ran::Done(out.json()),
+            Some(0) => Ran::Done(json_of(&out)),
             Some(1) => {
-                let failure = err.json();
+                let failure = json_of(&err);
                 let code = failure["code"].as_str().unwrap_or_default().to_owned();
                 match UNKNOWN.contains(&code.as_str()) || who.troubles() > 0 {
                     true => Ran::Unknown,
@@ -65,27 +63,7 @@ impl Simulation {
     }
 }
 
-/// Standard output or standard error.
-#[derive(Clone, Default)]
-struct Pipe(Rc<RefCell<Vec<u8>>>);
-
-impl Pipe {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.borrow()).into_owned()
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.text()).unwrap_or_default()
-    }
-}
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.borrow_mut().extend(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+/// What a command printed, as JSON.
+fn json_of(pipe: &Pipe) -> Value {
+    serde_json::from_str(&pipe.text()).unwrap_or_default()
 }

@@ -3,11 +3,11 @@ use std::path::PathBuf;
 
 use aws_sdk_dynamodb::types::StreamSpecification;
 use console::Terminal;
-use harness::{Fault, trips};
+use harness::{Fault, Pipe, trips};
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
 
-use crate::{ClosedPipe, Desk, Pipe, terminal};
+use crate::{ClosedPipe, Desk, terminal};
 
 /// A workspace with a user and three attributes, and a file for the import.
 pub(crate) struct Book {

@@ -12,14 +12,14 @@ use domain::{
     Contact, Conversation, ConversationStatus, EndpointSecrets, Event, EventId, EventType, PersonName,
     Timestamp,
 };
-use harness::{Fault, TestBucket, TestFailures, TestQueue, World};
+use harness::{Fault, Pipe, TestBucket, TestFailures, TestQueue, World};
 use serde_json::Value;
 use store::{Changed, Replaced, Table};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
-use crate::{ClosedPipe, Counting, Desk, Pipe, console_of, terminal};
+use crate::{ClosedPipe, Counting, Desk, console_of, terminal};
 
 /// A file that passes each line on.
 struct Lines {

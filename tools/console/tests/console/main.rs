@@ -41,7 +41,7 @@ use std::sync::{Arc, Mutex};
 use console::{Beside, Console, KnownStack, Terminal};
 use domain::TrustedReceivers;
 use domain::secret::Randomness;
-use harness::{TestBucket, TestDb, TestFailures, TestQueue};
+use harness::{Pipe, TestBucket, TestDb, TestFailures, TestQueue};
 use queue::Queues;
 use serde_json::Value;
 
@@ -187,25 +187,5 @@ impl Write for ClosedPipe {
 
     fn flush(&mut self) -> io::Result<()> {
         Err(io::ErrorKind::BrokenPipe.into())
-    }
-}
-
-/// A file in memory.
-#[derive(Clone, Default)]
-struct Pipe(Arc<Mutex<Vec<u8>>>);
-
-impl Pipe {
-    fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
-impl Write for Pipe {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

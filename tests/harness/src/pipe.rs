@@ -1,0 +1,29 @@
+//! What a command prints, in memory.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// An output in memory. Clones write to the same one.
+#[derive(Clone, Default)]
+pub struct Pipe(Arc<Mutex<Vec<u8>>>);
+
+impl Pipe {
+    /// What was written so far. Panics if it is not UTF-8.
+    pub fn text(&self) -> String {
+        String::from_utf8(self.written().clone()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn written(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.written().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
