@@ -15,6 +15,7 @@ use domain::{
     UserId, WaId, WorkspaceId,
 };
 use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 use crate::Table;
 
@@ -31,14 +32,15 @@ pub(crate) fn contact(workspace: WorkspaceId, contact: ContactId) -> (String, &'
     (format!("{workspace}#C#{contact}"), "C")
 }
 
-/// A workspace, and what follows it after `between`.
+/// A workspace, and what follows it after `between`. The id of a workspace always has the same length, so this needs no
+/// search for `between`. Lists do it for each of their rows.
 fn in_workspace<T, E>(
     text: &str,
     between: &str,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Option<(WorkspaceId, T)> {
-    let (workspace, rest) = text.split_once(between)?;
-    Some((WorkspaceId::parse(workspace).ok()?, parse(rest).ok()?))
+    let (workspace, rest) = text.split_at_checked(Hyphenated::LENGTH)?;
+    Some((WorkspaceId::parse(workspace).ok()?, parse(rest.strip_prefix(between)?).ok()?))
 }
 
 /// The contact of a partition that [`contact`] named.

@@ -54,12 +54,16 @@ pub(crate) fn row<T: Serialize>(
     Ok(item)
 }
 
-/// Reads a row into its struct. Returns an error if the row's schema is newer than [`SCHEMA`].
-pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+/// Reads a row into its struct, which has no field for the key. Returns an error if the row's schema is newer than
+/// [`SCHEMA`].
+pub(crate) fn read<T: DeserializeOwned>(mut item: Item) -> Result<T, StoreError> {
     if let Some(reason) = newer_schema(&item) {
         return Err(unreadable(&item, &reason));
     }
-    let [pk, sk] = [PK, SK].map(|name| text(&item, name).to_owned());
+    let [pk, sk] = [PK, SK].map(|name| match item.remove(name) {
+        Some(AttributeValue::S(text)) => text,
+        _ => String::new(),
+    });
     let unreadable = |error: serde_dynamo::Error| StoreError::Unreadable {
         key: key_shown(&pk, &sk),
         reason: error.to_string(),
