@@ -16,6 +16,9 @@ use crate::simulation::Simulation;
 use crate::tenant::Tenant;
 
 const MINUTE: Duration = Duration::from_secs(60);
+/// How many minutes a world has to come to rest: more than two days. A delivery waits that long for its event if the
+/// relay died between the two, and if an operator erased the person or disabled the endpoint before it tried again.
+const PATIENCE: u32 = 3_000;
 
 impl Simulation {
     /// Waits until all clients are done, with the sweeper's run of each minute.
@@ -49,7 +52,7 @@ impl Simulation {
         for tenant in &self.tenants {
             self.enable(tenant).await;
         }
-        for _ in 0..600 {
+        for _ in 0..PATIENCE {
             self.find_panics().await;
             let due = self.first_due();
             let is_quiet = self.busy.get() == 0 && !self.has_messages();
