@@ -76,8 +76,11 @@ def before_call(context, case, kwargs):
     for name, value in list((case.headers or {}).items()):
         if isinstance(value, str):
             case.headers[name] = NOT_HTTP.sub("\xff", value)
-    # With another workspace every response is 403.
     path = case.path_parameters or {}
+    # A chain can take an id from an item of a list in which it is null, and would then send the text "None".
+    for name in [name for name, value in path.items() if value is None]:
+        path[name] = REAL[name][0]
+    # With another workspace every response is 403.
     if is_uuid(path.get("workspaceId")):
         path["workspaceId"] = WORKSPACE["workspaceId"]
     if isinstance(case.body, dict | list):
