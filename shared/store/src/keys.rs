@@ -34,18 +34,15 @@ pub(crate) fn contact(workspace: WorkspaceId, contact: ContactId) -> (String, &'
 
 /// A workspace, and what follows it after `between`. The id of a workspace always has the same length, so this needs no
 /// search for `between`. Lists do it for each of their rows.
-fn in_workspace<T, E>(
-    text: &str,
-    between: &str,
-    parse: impl FnOnce(&str) -> Result<T, E>,
-) -> Option<(WorkspaceId, T)> {
+fn in_workspace<'a>(text: &'a str, between: &str) -> Option<(WorkspaceId, &'a str)> {
     let (workspace, rest) = text.split_at_checked(Hyphenated::LENGTH)?;
-    Some((WorkspaceId::parse(workspace).ok()?, parse(rest.strip_prefix(between)?).ok()?))
+    Some((WorkspaceId::parse(workspace).ok()?, rest.strip_prefix(between)?))
 }
 
 /// The contact of a partition that [`contact`] named.
 pub(crate) fn read_contact(pk: &str) -> Option<(WorkspaceId, ContactId)> {
-    in_workspace(pk, "#C#", ContactId::parse)
+    let (workspace, contact) = in_workspace(pk, "#C#")?;
+    Some((workspace, ContactId::parse(contact).ok()?))
 }
 
 /// When a contact last wrote to a line, in the partition of the contact.
@@ -340,7 +337,8 @@ pub(crate) fn messages(workspace: WorkspaceId, conversation: ConversationId) -> 
 
 /// The conversation of a partition that [`messages`] named.
 pub(crate) fn read_messages(pk: &str) -> Option<(WorkspaceId, ConversationId)> {
-    in_workspace(pk, "#C#", ConversationId::parse)
+    let (workspace, conversation) = in_workspace(pk, "#C#")?;
+    Some((workspace, ConversationId::parse(conversation).ok()?))
 }
 
 /// A message, in the partition of [`messages`].
@@ -402,7 +400,8 @@ pub(crate) fn media(workspace: WorkspaceId, media: MediaId) -> (String, &'static
 
 /// The file of a partition that [`media`] named.
 pub(crate) fn read_media(pk: &str) -> Option<(WorkspaceId, MediaId)> {
-    in_workspace(pk, "#M#", MediaId::parse)
+    let (workspace, media) = in_workspace(pk, "#M#")?;
+    Some((workspace, MediaId::parse(media).ok()?))
 }
 
 /// The key of a file's bytes in the bucket.
@@ -412,7 +411,8 @@ pub(crate) fn media_object(workspace: WorkspaceId, media: MediaId) -> String {
 
 /// The file of an object that [`media_object`] named.
 pub(crate) fn read_media_object(key: &str) -> Option<(WorkspaceId, MediaId)> {
-    in_workspace(key, "/", MediaId::parse)
+    let (workspace, media) = in_workspace(key, "/")?;
+    Some((workspace, MediaId::parse(media).ok()?))
 }
 
 /// A workspace's lead capture.
@@ -432,7 +432,8 @@ pub(crate) fn lead(workspace: WorkspaceId, lead: LeadId) -> (String, &'static st
 
 /// The lead of a partition that [`lead`] named.
 pub(crate) fn read_lead(pk: &str) -> Option<(WorkspaceId, LeadId)> {
-    in_workspace(pk, "#L#", LeadId::parse)
+    let (workspace, lead) = in_workspace(pk, "#L#")?;
+    Some((workspace, LeadId::parse(lead).ok()?))
 }
 
 /// The row that identifies a further lead of the same number and brand as a repeat.
@@ -574,8 +575,8 @@ pub(crate) fn read_lane(kind: LaneKind, pk: &str, sk: &str) -> Option<LaneId> {
     }
     match kind {
         LaneKind::Webhook => {
-            let (workspace, slot) = pk.split_once("#E#")?;
-            read_slot(WorkspaceId::parse(workspace).ok()?, slot).map(LaneId::Webhook)
+            let (workspace, slot) = in_workspace(pk, "#E#")?;
+            read_slot(workspace, slot).map(LaneId::Webhook)
         }
         LaneKind::Conversation => {
             read_messages(pk).map(|(workspace, conversation)| LaneId::Conversation(workspace, conversation))

@@ -1,4 +1,4 @@
-//! What a command prints, in memory.
+//! What a command prints or a function logs, in memory.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +11,13 @@ impl Pipe {
     /// What was written so far. Panics if it is not UTF-8.
     pub fn text(&self) -> String {
         String::from_utf8(self.written().clone()).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// What was written since the last call. Panics if it is not UTF-8.
+    pub fn take(&self) -> String {
+        let text = self.text();
+        self.written().clear();
+        text
     }
 
     fn written(&self) -> MutexGuard<'_, Vec<u8>> {

@@ -1,45 +1,31 @@
 //! The log lines of requests, which have no personal data.
 
-use std::io::Write;
-use std::sync::{Arc, Mutex};
-
 use edge::capture::CaptureRequest;
-use harness::{Fault, World};
+use harness::{Fault, Pipe, World};
 use leads::captcha::Unreachable;
 use serde_json::{Value, json};
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::{Site, with};
 
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+#[derive(Default)]
+struct Log(Pipe);
 
 impl Log {
     /// Records the log lines of this thread, from every module.
     fn listen(&self) -> impl Drop + use<> {
-        let log = self.clone();
+        let lines = self.0.clone();
         let subscriber = tracing_subscriber::fmt()
             .json()
             .with_max_level(LevelFilter::INFO)
-            .with_writer(move || log.clone())
+            .with_writer(move || lines.clone())
             .finish();
         tracing_subscriber::util::SubscriberInitExt::set_default(subscriber)
     }
 
     fn lines(&self) -> Vec<Value> {
-        let text = String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap();
+        let text = self.0.take();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-impl Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }
 

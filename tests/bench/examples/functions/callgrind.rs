@@ -68,7 +68,8 @@ struct Counted {
 /// A process under valgrind is slow, and on a busy machine its calls can run into their time limits. Their repeats would
 /// be counted. So a count is repeated if the process did not make `calls` calls for each request. It is also repeated if
 /// one of the two processes opened more connections than the other: the handshake of one costs as much as two requests,
-/// and has nothing to do with the requests of a warm process. If none of the counts has as many, the closest one counts.
+/// and has nothing to do with the requests of a warm process. If they always differ, the count in which they differ least
+/// is the result.
 pub(crate) async fn count(
     valgrind: &Path,
     path: &Path,
@@ -105,16 +106,16 @@ pub(crate) async fn count(
             continue;
         }
         let counted = (more.instructions - few.instructions).divided_by(MORE - FEW);
-        match few.connections.abs_diff(more.connections) {
-            0 => return counted,
-            apart if closest.is_none_or(|(least, _)| apart < least) => closest = Some((apart, counted)),
-            _ => {}
+        let apart = few.connections.abs_diff(more.connections);
+        if apart == 0 {
+            return counted;
         }
+        eprintln!("{apart} more connections in one of the two processes");
+        closest = closest.into_iter().chain([(apart, counted)]).min_by_key(|(apart, _)| *apart);
     }
-    let Some((apart, counted)) = closest else {
+    let Some((_, counted)) = closest else {
         panic!("this machine is too busy: calls under valgrind run into their time limits");
     };
-    eprintln!("{apart} more connections in one of the counts");
     counted
 }
 
