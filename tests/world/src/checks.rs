@@ -17,7 +17,8 @@ use crate::tenant::Tenant;
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// How many minutes a world has to come to rest: more than two days. A delivery waits that long for its event if the
-/// relay died between the two, and if an operator erased the person or disabled the endpoint before it tried again.
+/// relay died after it had written the delivery and before it wrote the event, and an operator erased the person or
+/// disabled the endpoint before the relay tried again.
 const PATIENCE: u32 = 3_000;
 
 impl Simulation {
