@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 import urllib.error
 import urllib.request
 
@@ -55,6 +56,13 @@ def build(architecture):
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return folder
+
+
+def test_cargo_lambda_finds_every_setting_that_it_would_choose_itself():
+    """cargo-lambda completes the release profile, and `panic = "abort"` would let one poison message end its whole batch."""
+    profile = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["release"]
+    assert {"codegen-units", "lto", "panic", "strip"} <= profile.keys()
+    assert profile["panic"] == "unwind"
 
 
 @pytest.mark.parametrize("architecture", MACHINES)
