@@ -7,10 +7,13 @@ ARCHITECTURES ?= x86_64 arm64
 BROWSER := tests/browser
 ROTATION := tests/rotation
 CLIENTS := tests/contract/clients
-FUNCTIONS := floor $(notdir $(wildcard functions/*))
+FUNCTIONS := $(notdir $(wildcard functions/*))
+# This machine, as AWS and as the compiler call it.
+MACHINE := $(patsubst aarch64,arm64,$(shell uname -m))
+HOST := $(shell uname -m)-unknown-linux-gnu
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures profiles soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -29,21 +32,26 @@ test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATI
 	@python3 tests/run.py test
 
 bench: machine-runs ## measure the cost of functions, reads and deliveries, as tables (builds first; then about ten minutes)
+	@RUSTFLAGS=-Cstrip=none cargo build --quiet --locked --release --target $(HOST) --package floor
 	@for function in $(FUNCTIONS); do \
 	  echo "=== $$function, as it is shipped"; \
-	  CARGO_PROFILE_RELEASE_STRIP=none cargo build --quiet --locked --release --package $$function || exit 1; \
+	  RUSTFLAGS="$$(sh profiles/options.sh $(MACHINE)) -Cstrip=none" \
+	    cargo build --quiet --locked --release --target $(HOST) --package $$function || exit 1; \
 	done
 	@cargo build --quiet --locked --profile measuring --package bench --examples
 	@for table in reads functions deliveries; do "$${CARGO_TARGET_DIR:-target}"/measuring/examples/$$table || exit 1; done
 
 figures: machine-runs ## compare instructions, calls and size of each function with tests/bench/figures.json (UPDATE=1 rewrites it; CASES="contacts leads")
 	@if command -v valgrind >/dev/null; then \
-	  cargo build --quiet --locked --profile measuring $(addprefix --package ,$(FUNCTIONS)) && \
+	  cargo build --quiet --locked --profile measuring --package floor $(addprefix --package ,$(FUNCTIONS)) && \
 	  cargo build --quiet --locked --workspace --example functions && \
 	  "$${CARGO_TARGET_DIR:-target}"/debug/examples/functions figures $(CASES); \
 	else \
 	  echo "Skipped: valgrind, which counts the instructions, is missing (Debian: apt-get install valgrind)"; \
 	fi
+
+profiles: machine-runs ## record what the functions execute, for the compiler (half an hour for each processor; ARCHITECTURES=arm64)
+	@python3 profiles/record.py $(ARCHITECTURES)
 
 soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated, and 100,000 generated webhooks of the provider
 	@cargo build --workspace --all-targets --locked
@@ -75,7 +83,8 @@ smoke: $(VENV)/installed ## run a deployed stack through its main job and print 
 build: $(VENV)/installed ## build all functions as they are shipped, for both processors (ARCHITECTURES=arm64 builds one)
 	@for architecture in $(ARCHITECTURES); do \
 	  echo "=== $$architecture into .aws-sam/$$architecture"; \
-	  $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
+	  RUSTFLAGS="$$(sh profiles/options.sh $$architecture)" \
+	    $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
 	done
 	@echo "Deploy arm64 with: sam deploy --config-env dev --config-file $(CURDIR)/samconfig.toml --template .aws-sam/arm64/template.yaml"
 	@echo "samconfig.toml names the stages. For x86_64, change Architecture in it; otherwise \`sam build\` and \`sam deploy\` disagree."

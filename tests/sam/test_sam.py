@@ -66,6 +66,15 @@ def test_cargo_lambda_finds_every_setting_that_it_would_choose_itself():
 
 
 @pytest.mark.parametrize("architecture", MACHINES)
+def test_the_pinned_compiler_reads_the_profile_of(architecture, tmp_path):
+    options = ["--crate-type=lib", f"-Cprofile-use={ROOT}/profiles/{architecture}.profdata", "--out-dir", tmp_path]
+    program = tmp_path / "nothing.rs"
+    program.touch()
+    ran = subprocess.run(["rustc", *options, program], cwd=ROOT, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("architecture", MACHINES)
 def test_sam_builds_a_function_for(architecture):
     folder = build(architecture)
     binary = (folder / FUNCTION / "bootstrap").read_bytes()

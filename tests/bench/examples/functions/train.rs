@@ -1,0 +1,33 @@
+//! Runs instrumented functions. Each process adds what it executed to a profile when it ends, and the compiler lays out the
+//! functions as they are shipped by that profile.
+
+use std::path::Path;
+
+use bench::{Authority, Aws, Database, Function, Traffic, environment};
+
+use crate::cases::{ALL, Scene, high_rate};
+use crate::requests::{WARM, repeat, warm};
+
+/// The requests of a process after those that warm it.
+const REQUESTS: usize = 200;
+
+/// Runs each case whose function is in this folder. `under` is a command that runs binaries of another processor.
+pub(crate) async fn train(folder: &Path, under: &[&str]) {
+    let under: Vec<String> = under.iter().map(|part| (*part).to_owned()).collect();
+    let authority = Authority::new();
+    let is_there = |binary: &str| folder.join(binary).exists();
+    for case in ALL.iter().filter(|case| is_there(case.binary)) {
+        eprintln!("train: {}", case.name);
+        let scene = Scene::start(case, WARM + REQUESTS, high_rate(), &authority).await;
+        let database = Database::Served(scene.world.db.endpoint().to_owned());
+        let secure = Aws::start(database.clone(), Some(&authority), Traffic::default()).await;
+        let plain = Aws::start(database, None, Traffic::default()).await;
+        let mut env = environment(&secure.server, &plain.server, Some(&authority));
+        env.extend(scene.environment());
+        let mut events = scene.events.iter().map(String::as_str);
+        let mut function = Function::start(&folder.join(case.binary), &env, &under).await;
+        warm(&mut function, &mut events).await;
+        repeat(&mut function, &mut events, REQUESTS).await;
+        function.leave().await;
+    }
+}
