@@ -35,7 +35,8 @@ bench: machine-runs ## measure the cost of functions, reads and deliveries, as t
 	@RUSTFLAGS=-Cstrip=none cargo build --quiet --locked --release --target $(HOST) --package floor
 	@for function in $(FUNCTIONS); do \
 	  echo "=== $$function, as it is shipped"; \
-	  RUSTFLAGS="$$(sh profiles/options.sh $(MACHINE)) -Cstrip=none" \
+	  options=$$(sh profiles/options.sh $(MACHINE)) || exit 1; \
+	  RUSTFLAGS="$$options -Cstrip=none" \
 	    cargo build --quiet --locked --release --target $(HOST) --package $$function || exit 1; \
 	done
 	@cargo build --quiet --locked --profile measuring --package bench --examples
@@ -83,8 +84,8 @@ smoke: $(VENV)/installed ## run a deployed stack through its main job and print 
 build: $(VENV)/installed ## build all functions as they are shipped, for both processors (ARCHITECTURES=arm64 builds one)
 	@for architecture in $(ARCHITECTURES); do \
 	  echo "=== $$architecture into .aws-sam/$$architecture"; \
-	  RUSTFLAGS="$$(sh profiles/options.sh $$architecture)" \
-	    $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
+	  options=$$(sh profiles/options.sh $$architecture) || exit 1; \
+	  RUSTFLAGS="$$options" $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
 	done
 	@echo "Deploy arm64 with: sam deploy --config-env dev --config-file $(CURDIR)/samconfig.toml --template .aws-sam/arm64/template.yaml"
 	@echo "samconfig.toml names the stages. For x86_64, change Architecture in it; otherwise \`sam build\` and \`sam deploy\` disagree."

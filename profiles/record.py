@@ -43,7 +43,8 @@ def emulation(machine):
         return []
     programs = [f"{machine}-linux-gnu-gcc", f"qemu-{machine}-static"]
     if missing := [program for program in programs if not shutil.which(program)]:
-        packages = f"gcc-{machine.replace('_', '-')}-linux-gnu qemu-user-static"
+        debian = {"x86_64": "amd64", "aarch64": "arm64"}[machine]
+        packages = f"gcc-{machine.replace('_', '-')}-linux-gnu libc6-dev-{debian}-cross qemu-user-static"
         sys.exit(f"{' and '.join(missing)} missing (Debian: apt-get install {packages})")
     return [programs[1], "-L", f"/usr/{machine}-linux-gnu"]
 
@@ -65,7 +66,7 @@ def build(machine, folder, options):
 
 
 def train(functions, emulator):
-    command = ["cargo", "build", "--quiet", "--locked", "--profile", "measuring", "--package", "bench", "--examples"]
+    command = ["cargo", "build", "--quiet", "--locked", "--profile", "measuring", "--package", "bench", "--example", "functions"]
     subprocess.run(command, cwd=ROOT, check=True)
     program = FOLDER.parent / "measuring" / "examples" / "functions"
     subprocess.run([program, "train", functions, *emulator], cwd=ROOT, check=True)

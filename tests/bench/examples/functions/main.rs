@@ -18,6 +18,7 @@ mod figures;
 mod measure;
 mod pairs;
 mod requests;
+mod setup;
 mod train;
 
 use std::path::Path;

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
-use bench::{Authority, Aws, Build, Database, Function, Traffic, binary, environment, loaded_size};
+use bench::{Authority, Aws, Build, Function, binary, loaded_size};
 use harness::trips;
 
 use crate::callgrind::{self, Instructions};
-use crate::cases::{Case, Scene, high_rate, low_rate};
+use crate::cases::{Case, high_rate, low_rate};
 use crate::requests::{WARM, answered, repeat, warm};
+use crate::setup::Setup;
 
 /// The number of processes started to measure the start.
 const STARTS: usize = 21;
@@ -58,25 +59,19 @@ pub(crate) struct Calls {
 /// Measures the function as it is shipped.
 pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&Path>) -> Cost {
     let path = binary(case.binary, Build::Release);
-    let scene =
-        Scene::start(case, FIRSTS + 2 * (WARM + MEASURED) + callgrind::EVENTS, high_rate(), authority).await;
-    let database = Database::Served(scene.world.db.endpoint().to_owned());
-    let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
-    let plain = Aws::start(database, None, Traffic::default()).await;
-    let mut with_tls = environment(&secure.server, &plain.server, Some(authority));
-    let mut without = environment(&plain.server, &plain.server, None);
-    with_tls.extend(scene.environment());
-    without.extend(scene.environment());
-    let mut events = scene.events.iter().map(String::as_str);
+    let setup =
+        Setup::start(case, FIRSTS + 2 * (WARM + MEASURED) + callgrind::EVENTS, high_rate(), authority).await;
+    let (secure, with_tls, without) = (&setup.secure, &setup.env, setup.plain_env());
+    let mut events = setup.events();
 
     let mut starts = vec![];
     for _ in 0..STARTS {
-        starts.push(Function::start(&path, &with_tls, &[]).await.start);
+        starts.push(Function::start(&path, with_tls, &[]).await.start);
     }
     starts.sort();
     let mut firsts = vec![];
     for _ in 0..FIRSTS {
-        let mut function = Function::start(&path, &with_tls, &[]).await;
+        let mut function = Function::start(&path, with_tls, &[]).await;
         secure.take();
         let took = answered(&mut function, events.next().unwrap()).await;
         firsts.push((took, secure.take().1));
@@ -84,10 +79,10 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
     firsts.sort();
     let (first, first_store) = firsts[FIRSTS / 2];
 
-    let mut function = Function::start(&path, &with_tls, &[]).await;
+    let mut function = Function::start(&path, with_tls, &[]).await;
     warm(&mut function, &mut events).await;
     let before = function.cpu();
-    let calls = calls(&mut function, &secure, &mut events, MEASURED).await;
+    let calls = calls(&mut function, secure, &mut events, MEASURED).await;
     let cpu = (function.cpu() - before) / MEASURED as u32;
     let peak_memory = function.peak_memory();
 
@@ -100,7 +95,7 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
 
     let instructions = match valgrind {
         Some(valgrind) => {
-            Some(callgrind::count(valgrind, &path, &with_tls, &mut events, (&secure, calls.made)).await)
+            Some(callgrind::count(valgrind, &path, with_tls, &mut events, (secure, calls.made)).await)
         }
         None => None,
     };
@@ -122,18 +117,14 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
 /// rate limit.
 pub(crate) async fn counts(case: &Case, authority: &Authority, valgrind: &Path) -> Counts {
     let path = binary(case.binary, Build::Measuring);
-    let scene = Scene::start(case, WARM + COUNTED + callgrind::EVENTS, low_rate(), authority).await;
-    let database = Database::Served(scene.world.db.endpoint().to_owned());
-    let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
-    let plain = Aws::start(database, None, Traffic::default()).await;
-    let mut env = environment(&secure.server, &plain.server, Some(authority));
-    env.extend(scene.environment());
-    let mut events = scene.events.iter().map(String::as_str);
-    let mut function = Function::start(&path, &env, &[]).await;
+    let setup = Setup::start(case, WARM + COUNTED + callgrind::EVENTS, low_rate(), authority).await;
+    let (secure, env) = (&setup.secure, &setup.env);
+    let mut events = setup.events();
+    let mut function = Function::start(&path, env, &[]).await;
     warm(&mut function, &mut events).await;
-    let calls = calls(&mut function, &secure, &mut events, COUNTED).await;
+    let calls = calls(&mut function, secure, &mut events, COUNTED).await;
     drop(function);
-    let instructions = callgrind::count(valgrind, &path, &env, &mut events, (&secure, calls.made)).await;
+    let instructions = callgrind::count(valgrind, &path, env, &mut events, (secure, calls.made)).await;
     Counts { instructions, calls, size: loaded_size(&path) }
 }
 

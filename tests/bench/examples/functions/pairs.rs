@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use bench::{Authority, Aws, Database, Function, Table, Traffic, environment};
+use bench::{Authority, Function, Table};
 
-use crate::cases::{Case, Scene, high_rate};
+use crate::cases::{Case, high_rate};
 use crate::requests::{WARM, answered, repeat, warm};
+use crate::setup::Setup;
 
 /// The number of processes of each build.
 const PAIRS: usize = 15;
@@ -41,18 +42,13 @@ pub(crate) async fn table(cases: &[&Case], builds: [&Path; 2]) -> Table {
 }
 
 async fn runs(case: &Case, authority: &Authority, builds: [&Path; 2]) -> Vec<[Run; 2]> {
-    let scene = Scene::start(case, 2 * PAIRS * (1 + WARM + MEASURED), high_rate(), authority).await;
-    let database = Database::Served(scene.world.db.endpoint().to_owned());
-    let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
-    let plain = Aws::start(database, None, Traffic::default()).await;
-    let mut env = environment(&secure.server, &plain.server, Some(authority));
-    env.extend(scene.environment());
-    let mut events = scene.events.iter().map(String::as_str);
+    let setup = Setup::start(case, 2 * PAIRS * (1 + WARM + MEASURED), high_rate(), authority).await;
+    let mut events = setup.events();
     let mut runs = vec![];
     for _ in 0..PAIRS {
         let mut pair = vec![];
         for build in builds {
-            pair.push(run(&build.join(case.binary), &env, &mut events).await);
+            pair.push(run(&build.join(case.binary), &setup.env, &mut events).await);
         }
         runs.push(pair.try_into().unwrap_or_else(|_| unreachable!("two builds")));
     }

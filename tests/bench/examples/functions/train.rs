@@ -3,10 +3,11 @@
 
 use std::path::Path;
 
-use bench::{Authority, Aws, Database, Function, Traffic, environment};
+use bench::{Authority, Function};
 
-use crate::cases::{ALL, Scene, high_rate};
+use crate::cases::{ALL, high_rate};
 use crate::requests::{WARM, repeat, warm};
+use crate::setup::Setup;
 
 /// The requests of a process after those that warm it.
 const REQUESTS: usize = 200;
@@ -18,14 +19,9 @@ pub(crate) async fn train(folder: &Path, under: &[&str]) {
     let is_there = |binary: &str| folder.join(binary).exists();
     for case in ALL.iter().filter(|case| is_there(case.binary)) {
         eprintln!("train: {}", case.name);
-        let scene = Scene::start(case, WARM + REQUESTS, high_rate(), &authority).await;
-        let database = Database::Served(scene.world.db.endpoint().to_owned());
-        let secure = Aws::start(database.clone(), Some(&authority), Traffic::default()).await;
-        let plain = Aws::start(database, None, Traffic::default()).await;
-        let mut env = environment(&secure.server, &plain.server, Some(&authority));
-        env.extend(scene.environment());
-        let mut events = scene.events.iter().map(String::as_str);
-        let mut function = Function::start(&folder.join(case.binary), &env, &under).await;
+        let setup = Setup::start(case, WARM + REQUESTS, high_rate(), &authority).await;
+        let mut events = setup.events();
+        let mut function = Function::start(&folder.join(case.binary), &setup.env, &under).await;
         warm(&mut function, &mut events).await;
         repeat(&mut function, &mut events, REQUESTS).await;
         function.leave().await;
