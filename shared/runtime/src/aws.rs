@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use aws_config::retry::RetryConfig;
+use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
@@ -23,6 +24,9 @@ const OPERATION: Duration = Duration::from_millis(6_000);
 const ATTEMPTS: u32 = 3;
 
 /// The configuration of a function: region, credentials and endpoint from the environment only.
+///
+/// A call to DynamoDB or SQS has a body that is sent and received within the time of its attempt. So it needs no protection
+/// against stalled streams, which takes 4 % of the processor time of a `GET` for its timers.
 pub(crate) fn function_config(settings: &Settings) -> Result<SdkConfig, SettingError> {
     let credentials = Credentials::new(
         settings.required("AWS_ACCESS_KEY_ID")?,
@@ -37,6 +41,7 @@ pub(crate) fn function_config(settings: &Settings) -> Result<SdkConfig, SettingE
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .http_client(connections(settings, CONNECT)?)
         .timeout_config(timeouts())
+        .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
         .retry_config(retries());
     config.set_endpoint_url(settings.optional("AWS_ENDPOINT_URL"));
     config.set_app_name(caller(settings));
@@ -86,6 +91,7 @@ mod tests {
         assert_eq!(config.region().map(Region::as_ref), Some("eu-west-1"));
         assert_eq!(config.endpoint_url(), None);
         assert_eq!(config.app_name(), None);
+        assert!(!config.stalled_stream_protection().unwrap().is_enabled());
         for missing in 0..LAMBDA.len() {
             let mut pairs = LAMBDA.to_vec();
             let (name, _) = pairs.remove(missing);

@@ -12,8 +12,10 @@ pub mod system;
 mod telemetry;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_config::SdkConfig;
+use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use domain::{Clock, Ids, Retention};
 
 pub use metrics::Metrics;
@@ -21,6 +23,9 @@ pub use sending::SendRules;
 pub use settings::{SettingError, Settings};
 pub use system::{OsRandomness, RandomIds, SystemClock};
 pub use telemetry::trace_id;
+
+/// How long the body of an object may bring no bytes. It is the SDK's default.
+const STALLED: Duration = Duration::from_secs(5);
 
 /// A started process.
 pub struct Process {
@@ -69,7 +74,12 @@ impl Process {
     pub fn s3(&self) -> aws_sdk_s3::Client {
         // AWS serves each bucket under its own host name. An emulator has one host for all buckets.
         let one_host = self.aws.endpoint_url().is_some();
-        let config = aws_sdk_s3::config::Builder::from(&self.aws).force_path_style(one_host).build();
+        // The body of an object is read after its call, and the time limits end with the call.
+        let streams = StalledStreamProtectionConfig::enabled().grace_period(STALLED).build();
+        let config = aws_sdk_s3::config::Builder::from(&self.aws)
+            .force_path_style(one_host)
+            .stalled_stream_protection(streams)
+            .build();
         aws_sdk_s3::Client::from_conf(config)
     }
 
