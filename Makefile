@@ -59,9 +59,9 @@ soak: $(VENV)/installed ## process a thousand leads while senders are killed and
 	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_outlive
 	@SOAK_WEBHOOKS=100000 cargo test --locked --workspace --test it no_webhook_stops
 
-simulate: machine-runs ## run simulated worlds of 10,000 seeds (SEEDS=... runs others, SEED=... replays one step by step, SAFEGUARDS=1 removes safeguards)
+simulate: machine-runs ## run simulated worlds of 10,000 seeds (FROM=4000 SEEDS=6000 runs others, SEED=... replays one step by step, SAFEGUARDS=1 removes safeguards)
 	@cargo build --workspace --all-targets --locked
-	@SEEDS="$(or $(SEEDS),10000)" SEED="$(SEED)" SAFEGUARDS="$(SAFEGUARDS)" cargo test --locked --workspace --test seeds simulate -- --ignored --nocapture
+	@SEEDS="$(or $(SEEDS),10000)" FROM="$(FROM)" SEED="$(SEED)" SAFEGUARDS="$(SAFEGUARDS)" cargo test --locked --workspace --test seeds simulate -- --ignored --nocapture
 
 fuzz: machine-fuzzes ## run each target of tests/fuzz for a minute, guided by coverage (MINUTES=60; TARGET=urls runs one)
 	@python3 tests/fuzz/run.py $(TARGET)
