@@ -75,6 +75,33 @@ def test_the_pinned_compiler_reads_the_profile_of(architecture, tmp_path):
 
 
 @pytest.mark.parametrize("architecture", MACHINES)
+def test_a_build_with_the_profile_is_for_the_processor_that_cargo_lambda_chooses(architecture, tmp_path):
+    """cargo ignores what cargo-lambda chooses as soon as RUSTFLAGS is set, without a word."""
+    options = subprocess.run(
+        ["sh", ROOT / "profiles" / "options.sh", architecture],
+        env=ENVIRONMENT | {"CARGO_TARGET_DIR": str(tmp_path)}, check=True, stdout=subprocess.PIPE, text=True,
+    )
+    given = compiler_options(architecture, tmp_path / "given", {"RUSTFLAGS": options.stdout.strip()})
+    chosen = compiler_options(architecture, tmp_path / "chosen", {})
+    processor = re.compile(r"target-cpu=(\S+)")
+    assert set(processor.findall(given)) == set(processor.findall(chosen)) != set()
+    assert f"{architecture}-" in re.search(r"-Cprofile-use=(\S+)", given).group(1)
+
+
+def compiler_options(architecture, folder, variables):
+    """What cargo-lambda lets the compiler do, which stops at the first crate."""
+    folder.mkdir()
+    stops = folder / "stops"
+    stops.write_text(f'#!/bin/sh\necho "$@" >> {folder}/calls\ncase "$*" in *" --emit="*) exit 1 ;; esac\nexec "$@"\n')
+    stops.chmod(0o755)
+    command = [SAM.with_name("cargo-lambda"), "lambda", "build", "--release", "--package", "users"]
+    command += ["--arm64"] if architecture == "arm64" else ["--x86-64"]
+    environment = ENVIRONMENT | {"CARGO_TARGET_DIR": str(folder), "RUSTC_WRAPPER": str(stops)} | variables
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=BUILD_SECONDS)
+    return (folder / "calls").read_text()
+
+
+@pytest.mark.parametrize("architecture", MACHINES)
 def test_sam_builds_a_function_for(architecture):
     folder = build(architecture)
     binary = (folder / FUNCTION / "bootstrap").read_bytes()
