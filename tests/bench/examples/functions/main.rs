@@ -81,7 +81,6 @@ async fn measure(cases: &[&Case], valgrind: Option<&Path>) {
     column("CPU/request, us", &|cost| cost.cpu.as_micros().to_string());
     column("without TLS", &|cost| cost.plain_cpu.as_micros().to_string());
     column("k instructions", &|cost| thousands(cost.instructions.map(|count| count.all)));
-    column("without SHA-256", &|cost| thousands(cost.instructions.map(|count| count.others())));
     column("trips", &|cost| format!("{:.1}", cost.calls.trips));
     column("RRU", &|cost| format!("{:.1}", cost.calls.read_units));
     column("WRU", &|cost| format!("{:.1}", cost.calls.write_units));
