@@ -247,6 +247,8 @@ impl Simulation {
                     ledger.changes.push(("contact.updated", "customAttributes", content.clone()));
                 }
             }
+            // Another tenant's attribute is refused, also if the answer does not arrive.
+            None if is_foreign => return,
             None => {}
             _ => {
                 drop(ledger);
@@ -318,8 +320,7 @@ impl Simulation {
             }
         }
         for ((contact, attribute), content) in &ledger.contents {
-            let one = &shown[attribute];
-            if one["deletedAt"].is_null() {
+            if let Some(one) = shown.get(attribute).filter(|one| one["deletedAt"].is_null()) {
                 self.check_content(tenant, contact, one, content).await;
             }
         }
