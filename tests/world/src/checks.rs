@@ -91,7 +91,8 @@ impl Simulation {
         }
         for dead in self.dead_letters.take() {
             // A message that names a lane may become a dead letter while calls of its visits fail. Its lane is at rest.
-            if dead.queue == "inbox" || dead.is_refused {
+            // A piece of a webhook may become one only after it was processed.
+            if dead.queue == "inbox" && !dead.is_done || dead.is_refused {
                 self.breaks(format!("a dead letter: {}", dead.body));
             }
         }

@@ -149,9 +149,14 @@ impl Faults {
         self.over.store(true, Ordering::SeqCst);
     }
 
+    /// Whether nothing goes wrong any more.
+    pub(crate) fn are_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
+    }
+
     /// Whether something of this level goes wrong now.
     pub(crate) fn strikes(&self, level: u64) -> bool {
-        if self.over.load(Ordering::SeqCst) || !self.random.happens(level) {
+        if self.are_over() || !self.random.happens(level) {
             return false;
         }
         self.happened.fetch_add(1, Ordering::SeqCst);

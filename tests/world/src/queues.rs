@@ -13,6 +13,8 @@ pub(crate) struct Message {
     pub(crate) receives: u32,
     /// Whether a function failed to process it although none of its calls failed.
     pub(crate) is_refused: bool,
+    /// Whether a function processed it, or a copy of it, and the queue forgot that it was deleted.
+    pub(crate) is_done: bool,
 }
 
 /// A queue and its function.

@@ -36,8 +36,8 @@ impl Simulation {
             delay += Duration::from_millis(self.random.within(0, 200_000));
         }
         let copies = 1 + usize::from(self.faults.strikes(level));
-        let message =
-            Message { queue, body, visible: Instant::now() + delay, receives: 0, is_refused: false };
+        let visible = Instant::now() + delay;
+        let message = Message { queue, body, visible, receives: 0, is_refused: false, is_done: false };
         let mut queues = self.queues.borrow_mut();
         queues.entry(queue).or_default().extend(vec![message; copies]);
     }
@@ -173,6 +173,9 @@ impl Simulation {
             // The queue may forget that a message was deleted.
             if !is_failed && !repeats {
                 messages.remove(at);
+            }
+            for copy in messages.iter_mut().filter(|message| message.body == done.body) {
+                copy.is_done |= !is_failed;
             }
         }
     }
