@@ -165,7 +165,10 @@ impl Store {
                 Wrote::Refused(Some(found)) => found,
             };
             if text(&found, "lease") == lease.to_string() {
-                return Ok(Lease::Taken(Box::new(leased(lane, lease, found)?)));
+                // The SDK repeated the write because its answer was lost. Other callers may have told the lane of work
+                // since it was leased.
+                let leased = leased(lane, lease, found.clone())?;
+                return Ok(Lease::Taken(Box::new(leased.merged_with(found)?)));
             }
             let until = found.get("leaseUntil").map(number);
             if until.is_some_and(|until| until >= now.as_millis()) {

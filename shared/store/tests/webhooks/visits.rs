@@ -77,6 +77,31 @@ async fn a_lease_that_goes_back_to_late_rows_is_recognised_when_its_answer_was_l
 }
 
 #[tokio::test]
+async fn rows_told_of_between_a_lease_and_its_repeat_are_read_by_its_visit() {
+    // The attempt whose answer is lost: of the first form of the lease, or of the form that goes back to late rows.
+    for (attempt, second) in [(1, event(2, 200)), (2, event(2, 50))] {
+        let (hooks, earliest) = (Hooks::start().await, event(3, 20));
+        hooks.relay(&[event(1, 100)]).await;
+        hooks.visit(Rest::Done).await;
+        hooks.relay(std::slice::from_ref(&second)).await;
+        hooks.db.forget_calls();
+        let meanwhile = async {
+            hooks.db.begun("UpdateItem", attempt - 1).await;
+            hooks.db.fail("UpdateItem", Fault::AnswerLost, 1);
+            hooks.db.begun("UpdateItem", attempt).await;
+            let held = hooks.db.hold("UpdateItem");
+            hooks.db.begun("UpdateItem", attempt + 1).await;
+            hooks.relay(std::slice::from_ref(&earliest)).await;
+            drop(held);
+        };
+        let ((), mut leased) = tokio::join!(meanwhile, hooks.leased());
+        assert_eq!(leased.webhook().unwrap().base, Some(place(&earliest)));
+        assert_eq!(hooks.release(&leased, Rest::Done).await, Released::Done);
+        assert!(hooks.lane()["base"]["S"].as_str().unwrap().ends_with(&earliest.event.id.to_string()));
+    }
+}
+
+#[tokio::test]
 async fn a_lease_that_goes_back_to_late_rows_is_refused_if_another_visit_read_them_meanwhile() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 100)]).await;
