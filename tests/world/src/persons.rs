@@ -52,9 +52,10 @@ impl Simulation {
             }
             let mut ledger = tenant.ledger.borrow_mut();
             ledger.person.conversation = Some(conversation);
-            // A file that no message refers to is nobody's.
-            if words.last().is_some_and(|text| ledger.messages.contains_key(text)) {
-                ledger.person.files.extend(files);
+            // A file that no message refers to is nobody's. Whether a message without an answer refers to them is unknown.
+            match words.last() {
+                Some(text) if ledger.messages.contains_key(text) => ledger.person.files.extend(files),
+                _ => ledger.files.retain(|id, _| !files.contains(id)),
             }
             ledger.person.words.extend(words);
         }
