@@ -244,6 +244,29 @@ async fn the_next_visit_begins_at_the_lowest_place_it_was_told_of() {
 }
 
 #[tokio::test]
+async fn a_tell_is_repeated_if_a_visit_that_did_not_read_its_row_ends_between_its_writes() {
+    let hooks = Hooks::start().await;
+    let (first, lower, new) = (event(1, 100), event(2, 40), event(3, 50));
+    hooks.relay(std::slice::from_ref(&first)).await;
+    let leased = hooks.leased().await;
+    hooks.relay(std::slice::from_ref(&lower)).await;
+    let Released::HasNewWork(mut visit) = hooks.release(&leased, Rest::Done).await else { panic!() };
+    // The visit has read everything when the row is recorded.
+    hooks.record(std::slice::from_ref(&new)).await;
+    hooks.db.forget_calls();
+    let meanwhile = async {
+        hooks.db.begun("UpdateItem", 1).await;
+        let held = hooks.db.hold("UpdateItem");
+        hooks.db.begun("UpdateItem", 2).await;
+        visit.webhook().unwrap().base = Some(place(&first).next());
+        assert_eq!(hooks.release(&visit, Rest::Done).await, Released::Done);
+        drop(held);
+    };
+    tokio::join!(hooks.tell(&new), meanwhile);
+    assert_eq!(hooks.leased().await.webhook().unwrap().base, Some(place(&new)));
+}
+
+#[tokio::test]
 async fn what_expires_while_an_event_is_redacted_is_not_made_again() {
     let hooks = Hooks::start().await;
     let (db, store, new) = (&hooks.db, hooks.store(), event(1, 0));
