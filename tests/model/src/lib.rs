@@ -25,7 +25,8 @@
 //!   requires `low <= key`. If both are refused, the relay starts again with the first, because a release between the
 //!   two may have removed `low`.
 //! - A lease is one of two conditional writes: it removes a `low` that is not less than `base`, or it sets `base` to
-//!   `low`.
+//!   `low`. If its answer is lost, the repeat is refused and shows the lane. The visitor then begins at the lesser of
+//!   `base` and `low`, because the lane may have been told of work since.
 //! - A failed delivery waits. The visitor puts a pointer and **then** overwrites the home row, so that no home row
 //!   lacks its pointer, whenever a visitor dies. A pointer is put after `waited`. It counts only if the home row waits
 //!   for the same moment.

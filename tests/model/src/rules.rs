@@ -69,6 +69,8 @@ rules! {
     LeaseTakesLow,
     /// The form of the lease that moves `base` to `low` requires `low < base`. Without it, the form takes any `low`.
     TakingLowNeedsLow,
+    /// A visitor whose lease was repeated, because its answer was lost, looks from `low`. Without it, from `base`.
+    RepeatedLeaseLooksFromLow,
     /// A visitor whose release is refused looks again from `low`. Without it, from its own position.
     RefusedLooksFromLow,
     /// Only a release that requires the mark removes `low`. Without it, every release removes it.

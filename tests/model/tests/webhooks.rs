@@ -50,6 +50,11 @@ fn enabled(relays: &[&[Key]], faults: u8, failures: u8) -> Webhooks {
     Webhooks { operator, failures, ..told(relays, faults) }
 }
 
+/// Up to `faults` leases are executed and not answered.
+fn repeated(relays: &[&[Key]], faults: u8) -> Webhooks {
+    Webhooks { kinds: vec![Fault::LeaseRepeated], ..told(relays, faults) }
+}
+
 fn poisoned() -> Webhooks {
     Webhooks { poison: Some(0), ..told(&[&[0], &[1]], 0) }
 }
@@ -79,6 +84,13 @@ fn concurrent_relays_lose_no_work_in_any_order() {
     holds("two relays, two faults between steps", &told(&[&[0], &[1]], 2), &[LATE]);
     holds("three relays, a fault", &Webhooks { failures: 0, ..told(&[&[0], &[1], &[2]], 1) }, &[LATE]);
     holds("three relays, a failure", &told(&[&[0], &[1], &[2]], 0), &[LATE]);
+}
+
+#[test]
+fn leases_without_an_answer_lose_no_work() {
+    holds("two relays, two leases without an answer", &repeated(&[&[0], &[1]], 2), &[LATE]);
+    let three = Webhooks { failures: 0, ..repeated(&[&[0], &[1], &[2]], 1) };
+    holds("three relays, a lease without an answer", &three, &[LATE]);
 }
 
 #[test]
@@ -260,6 +272,11 @@ fn a_lease_that_takes_any_low_may_raise_base() {
 #[test]
 fn a_refused_visitor_that_ignores_low_strands_late_rows() {
     needed(Rule::RefusedLooksFromLow, told(&[&[0], &[1]], 0), ALL_DONE);
+}
+
+#[test]
+fn a_repeated_lease_that_ignores_low_strands_late_rows() {
+    needed(Rule::RepeatedLeaseLooksFromLow, repeated(&[&[0], &[1]], 1), ALL_DONE);
 }
 
 #[test]

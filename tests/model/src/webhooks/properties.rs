@@ -15,7 +15,8 @@ use crate::webhooks::state::{
 pub(crate) fn of_webhooks() -> Vec<Property<Webhooks>> {
     vec![
         Property::always(ONE_VISITOR, |_, state: &State| {
-            state.visitors.iter().filter(|visitor| matches!(visitor, Visitor::Visiting(_))).count() < 2
+            let holds = |visitor: &&Visitor| matches!(visitor, Visitor::Repeats(_) | Visitor::Visiting(_));
+            state.visitors.iter().filter(holds).count() < 2
         }),
         Property::always(DUTY, |model: &Webhooks, state: &State| {
             !is_served(model, state)

@@ -84,6 +84,8 @@ pub enum Fault {
     NotSent,
     /// A visitor runs out of time.
     TimeUp,
+    /// The answer to a lease is lost. The visitor learns of its lease from the repeat, after others told the lane.
+    LeaseRepeated,
 }
 
 /// A command of an operator.
@@ -276,6 +278,8 @@ pub enum RelayStep {
 pub enum Visitor {
     /// The first form of the lease was refused, because `low` is before `base`. The clock is ahead by this much.
     Refused(Time),
+    /// It holds the lease, but the answer was lost, so it repeats the lease.
+    Repeats(Visit),
     /// It holds the lease.
     Visiting(Visit),
 }
@@ -485,7 +489,9 @@ impl State {
     pub(super) fn visit(&mut self, number: usize) -> &mut Visit {
         match &mut self.visitors[number] {
             Visitor::Visiting(visit) => visit,
-            Visitor::Refused(_) => unreachable!("an invocation without the lease takes no steps of a visit"),
+            Visitor::Refused(_) | Visitor::Repeats(_) => {
+                unreachable!("an invocation without the lease takes no steps of a visit")
+            }
         }
     }
 
@@ -502,14 +508,17 @@ impl State {
     pub(super) fn settled(mut self) -> Self {
         let seen = self.visitors.iter().filter_map(|visitor| match visitor {
             Visitor::Visiting(visit) => Some(visit.seen),
-            Visitor::Refused(_) => None,
+            Visitor::Refused(_) | Visitor::Repeats(_) => None,
         });
         let least = seen.min().unwrap_or(self.lane.mark).min(self.lane.mark);
         self.lane.mark -= least;
         self.lane.due = self.lane.due.map(|due| if due <= self.clock { 0 } else { due });
         for visitor in &mut self.visitors {
-            if let Visitor::Visiting(visit) = visitor {
-                visit.seen -= least;
+            match visitor {
+                Visitor::Visiting(visit) => visit.seen -= least,
+                // The repeat reads the mark.
+                Visitor::Repeats(visit) => visit.seen = 0,
+                Visitor::Refused(_) => {}
             }
         }
         for visitor in &mut self.visitors {
@@ -562,6 +571,10 @@ pub enum Step {
     LowInTheWay,
     /// A visitor took the lease. Its clock is ahead by this much.
     Leased(Time),
+    /// A visitor took the lease, and the answer was lost.
+    LeaseUnanswered(Time),
+    /// A visitor repeated its lease, and learned that it has it.
+    LeaseRepeated,
     /// A visitor looked. The stage is what it does next.
     Looked(Stage),
     /// A visitor recorded the start of an attempt.

@@ -214,18 +214,43 @@ impl Steps<'_> {
         } else if state.visitors.len() < 2 {
             let low_first = rules.has(Rule::LeaseTakesLow) && state.low.is_some_and(|low| low < state.base);
             for ahead in self.clocks() {
-                let step = if low_first { Step::LowInTheWay } else { Step::Leased(ahead) };
-                self.step(step, |state| {
-                    state.messages -= 1;
-                    if low_first {
+                if low_first {
+                    self.step(Step::LowInTheWay, |state| {
+                        state.messages -= 1;
                         state.visitors.push(Visitor::Refused(ahead));
-                    } else {
+                    });
+                } else {
+                    self.leased(ahead, |state| {
+                        state.messages -= 1;
                         state.low = None;
                         state.lease(rules, ahead);
-                    }
-                });
+                    });
+                }
             }
         }
+    }
+
+    /// A visitor takes the lease by this change. If the answer is lost, it repeats the lease before it does anything.
+    fn leased(&mut self, ahead: Time, change: impl Fn(&mut State)) {
+        self.step(Step::Leased(ahead), &change);
+        if self.may(Fault::LeaseRepeated) {
+            self.fault(Step::LeaseUnanswered(ahead), |state| {
+                change(state);
+                if let Some(Visitor::Visiting(visit)) = state.visitors.pop() {
+                    state.visitors.push(Visitor::Repeats(visit));
+                }
+            });
+        }
+    }
+
+    /// The repeat of a lease whose answer was lost is refused, and shows the lane as it is now.
+    fn repeat_lease(&mut self, number: usize, visit: &Visit) {
+        let mut visit = visit.clone();
+        (visit.seen, visit.has_jobs) = (self.from.lane.mark, self.from.has_jobs);
+        if self.rule(Rule::RepeatedLeaseLooksFromLow) {
+            visit.position = self.from.low.map_or(visit.position, |low| low.min(visit.position));
+        }
+        self.step(Step::LeaseRepeated, |state| state.visitors[number] = Visitor::Visiting(visit));
     }
 
     fn clocks(&self) -> Vec<Time> {
@@ -256,6 +281,7 @@ impl Steps<'_> {
         let state = self.from;
         let visit = match &state.visitors[number] {
             Visitor::Refused(ahead) => return self.take_low(number, *ahead),
+            Visitor::Repeats(visit) => return self.repeat_lease(number, visit),
             Visitor::Visiting(visit) => visit,
         };
         match &visit.stage {
@@ -292,7 +318,7 @@ impl Steps<'_> {
         let (state, rules) = (self.from, self.model.rules);
         let stands = state.low.is_some_and(|low| low < state.base) || !rules.has(Rule::TakingLowNeedsLow);
         if state.lane.may_lease(rules) && stands {
-            self.step(Step::Leased(ahead), |state| {
+            self.leased(ahead, |state| {
                 state.visitors.remove(number);
                 state.base = state.low.take().unwrap_or(state.base);
                 state.lease(rules, ahead);
