@@ -13,7 +13,7 @@ MACHINE := $(patsubst aarch64,arm64,$(shell uname -m))
 HOST := $(shell uname -m)-unknown-linux-gnu
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures profiles soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures profiles layout soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -53,6 +53,9 @@ figures: machine-runs ## compare instructions, calls and size of each function w
 
 profiles: machine-runs ## record what the functions execute, for the compiler (half an hour for each processor; ARCHITECTURES=arm64)
 	@python3 profiles/record.py $(ARCHITECTURES)
+
+layout: machine-runs ## list the code that the functions execute, for the linker (a quarter of an hour; needs valgrind)
+	@python3 profiles/layout.py
 
 soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated, and 100,000 generated webhooks of the provider
 	@cargo build --workspace --all-targets --locked

@@ -1,13 +1,31 @@
 #!/bin/sh
-# Prints what RUSTFLAGS must contain for an architecture of AWS (x86_64 or arm64), so that the compiler knows the processor, uses
-# the profile and does not warn about code that changed since. cargo compiles again if the options change, and not if a file
-# changes. So the options name a copy of the profile by its checksum.
+# Prints what RUSTFLAGS must contain for an architecture of AWS (x86_64 or arm64): the compiler knows the processor, uses the
+# profile and does not warn about code that changed since, and the linker puts the code that runs together.
+#
+# cargo compiles again if the options change, and not if a file changes. So the options name copies of the files by checksums.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 processor=$(sh "$here/processor.sh" "$1")
-profile=$here/$1.profdata
 folder=$(mkdir -p "${CARGO_TARGET_DIR:-target}/profiles" && cd "${CARGO_TARGET_DIR:-target}/profiles" && pwd)
-sum=$(cksum "$profile")
-copy=$folder/$1-${sum%% *}.profdata
-[ -e "$copy" ] || { cp "$profile" "$copy.new" && mv "$copy.new" "$copy"; }
-echo "$processor -Cprofile-use=$copy -Cllvm-args=-no-pgo-warn-mismatch"
+
+# Stores the input as a file named $1-CHECKSUM.$2 and prints its path.
+store() {
+  cat >"$folder/new.$$"
+  sum=$(cksum <"$folder/new.$$")
+  mv "$folder/new.$$" "$folder/$1-${sum%% *}.$2"
+  echo "$folder/$1-${sum%% *}.$2"
+}
+
+# A linker's script: all code in one section, first what is called often, then what the list names, then the rest. The compiler
+# puts functions that it takes to be rare under .text.unlikely, also those of the list.
+script() {
+  echo 'SECTIONS { .text : {'
+  echo '*(.text.hot.*)'
+  sed 's/.*/*(.text.& .text.unlikely.&)/' "$here/executed.txt"
+  echo '*(.text .text.*)'
+  echo '} } INSERT AFTER .eh_frame;'
+}
+
+profile=$(store "$1" profdata <"$here/$1.profdata")
+layout=$(script | store layout ld)
+echo "$processor -Cprofile-use=$profile -Cllvm-args=-no-pgo-warn-mismatch -Clink-arg=-T$layout"

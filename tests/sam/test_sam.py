@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -51,11 +52,20 @@ UNOPTIMISED = {
 def build(architecture):
     folder = BUILT / architecture
     command = [SAM, "build", FUNCTION, "--build-dir", folder, "--parameter-overrides", f"Architecture={architecture}"]
-    ran = subprocess.run(
-        command, cwd=ROOT, env=ENVIRONMENT | UNOPTIMISED, capture_output=True, text=True, timeout=BUILD_SECONDS
-    )
+    # Only the options for the processor and the linker: the others take time.
+    flags = [option for option in options(architecture) if option.startswith(("-Ctarget-cpu=", "-Clink-arg="))]
+    assert len(flags) == 2
+    environment = ENVIRONMENT | UNOPTIMISED | {"RUSTFLAGS": " ".join(flags)}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return folder
+
+
+def options(architecture, profiles=ROOT / "profiles", target=ROOT / "target" / "sam"):
+    """What `make build` adds to the compiler's options."""
+    command = ["sh", profiles / "options.sh", architecture]
+    environment = ENVIRONMENT | {"CARGO_TARGET_DIR": str(target)}
+    return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
 
 def test_cargo_lambda_finds_every_setting_that_it_would_choose_itself():
@@ -63,6 +73,37 @@ def test_cargo_lambda_finds_every_setting_that_it_would_choose_itself():
     profile = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["release"]
     assert {"codegen-units", "lto", "panic", "strip"} <= profile.keys()
     assert profile["panic"] == "unwind"
+
+
+@pytest.mark.parametrize("linker", [None, "zig"])
+def test_code_of_the_list_comes_before_all_other_code(linker, tmp_path):
+    """With the linker of the compiler (`make bench`) and with the one that cargo-lambda uses (`make build`)."""
+    profiles = tmp_path / "profiles"
+    shutil.copytree(ROOT / "profiles", profiles)
+    (profiles / "executed.txt").write_text("listed_*\nrarely_listed\n")
+    program = tmp_path / "program.rs"
+    attributes = "#[unsafe(no_mangle)] #[inline(never)]"
+    program.write_text(f"""
+        {attributes} pub extern "C" fn another(number: u32) -> u32 {{ number * 3 }}
+        {attributes} #[cold] pub extern "C" fn rarely_listed(number: u32) -> u32 {{ number * 5 }}
+        {attributes} pub extern "C" fn listed_by_its_start(number: u32) -> u32 {{ number * 7 }}
+        fn main() {{
+            let count = std::env::args().count() as u32;
+            std::process::exit((another(count) + rarely_listed(count) + listed_by_its_start(count)) as i32)
+        }}
+    """)
+    command = ["rustc", "-O", program, "-o", tmp_path / "program", options(engine.ARCHITECTURE, profiles, tmp_path)[-1]]
+    if linker:
+        (tmp_path / "zig").write_text(f'#!/bin/sh\nexec {sys.executable} -m ziglang cc "$@"\n')
+        (tmp_path / "zig").chmod(0o755)
+        command.append(f"-Clinker={tmp_path}/zig")
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert subprocess.run([tmp_path / "program"]).returncode == 15
+    symbols = subprocess.check_output(["nm", "--numeric-sort", tmp_path / "program"], text=True)
+    found = re.findall(r" [tT] (another|rarely_listed|listed_by_its_start|main)$", symbols, re.MULTILINE)
+    assert found[:2] == ["listed_by_its_start", "rarely_listed"]
+    assert set(found[2:]) == {"another", "main"}
 
 
 @pytest.mark.parametrize("architecture", MACHINES)
@@ -77,11 +118,7 @@ def test_the_pinned_compiler_reads_the_profile_of(architecture, tmp_path):
 @pytest.mark.parametrize("architecture", MACHINES)
 def test_a_build_with_the_profile_is_for_the_processor_that_cargo_lambda_chooses(architecture, tmp_path):
     """cargo ignores what cargo-lambda chooses as soon as RUSTFLAGS is set, without a word."""
-    options = subprocess.run(
-        ["sh", ROOT / "profiles" / "options.sh", architecture],
-        env=ENVIRONMENT | {"CARGO_TARGET_DIR": str(tmp_path)}, check=True, stdout=subprocess.PIPE, text=True,
-    )
-    given = compiler_options(architecture, tmp_path / "given", {"RUSTFLAGS": options.stdout.strip()})
+    given = compiler_options(architecture, tmp_path / "given", {"RUSTFLAGS": " ".join(options(architecture, target=tmp_path))})
     chosen = compiler_options(architecture, tmp_path / "chosen", {})
     processor = re.compile(r"target-cpu=(\S+)")
     assert set(processor.findall(given)) == set(processor.findall(chosen)) != set()

@@ -5,7 +5,7 @@
 //! functions [NAME...]           measures the cases whose name contains one of these, or all
 //! functions figures [NAME...]   compares what does not depend on the machine's speed with figures.json (`make figures`)
 //! functions pairs A B [NAME...] measures the binaries in the folders A and B in turn
-//! functions train A [COMMAND...] runs the instrumented binaries in the folder A by this command (`make profiles`)
+//! functions train A [COMMAND...] runs the binaries in the folder A by this command (`make profiles`, `make layout`)
 //! ```
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // the program prints tables and progress

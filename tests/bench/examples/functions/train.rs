@@ -1,5 +1,5 @@
-//! Runs instrumented functions. Each process adds what it executed to a profile when it ends, and the compiler lays out the
-//! functions as they are shipped by that profile.
+//! Runs functions whose execution is recorded when they end: instrumented ones for the profile of the compiler, and others under
+//! valgrind for the list of the linker.
 
 use std::path::Path;
 
@@ -12,7 +12,8 @@ use crate::setup::Setup;
 /// The requests of a process after those that warm it.
 const REQUESTS: usize = 200;
 
-/// Runs each case whose function is in this folder. `under` is a command that runs binaries of another processor.
+/// Runs each case whose function is in this folder. `under` is a command that runs the
+/// binaries: an emulator of their processor, or valgrind.
 pub(crate) async fn train(folder: &Path, under: &[&str]) {
     let under: Vec<String> = under.iter().map(|part| (*part).to_owned()).collect();
     let authority = Authority::new();
