@@ -165,10 +165,8 @@ impl Store {
                 Wrote::Refused(Some(found)) => found,
             };
             if text(&found, "lease") == lease.to_string() {
-                // The SDK repeated the write because its answer was lost. Other callers may have told the lane of work
-                // since it was leased.
-                let leased = leased(lane, lease, found.clone())?;
-                return Ok(Lease::Taken(Box::new(leased.merged_with(found)?)));
+                // The SDK repeated the write because its answer was lost.
+                return Ok(Lease::Taken(Box::new(leased(lane, lease, found)?)));
             }
             let until = found.get("leaseUntil").map(number);
             if until.is_some_and(|until| until >= now.as_millis()) {

@@ -52,7 +52,7 @@ fn enabled(relays: &[&[Key]], faults: u8, failures: u8) -> Webhooks {
 
 /// Up to `faults` leases are executed and not answered.
 fn repeated(relays: &[&[Key]], faults: u8) -> Webhooks {
-    Webhooks { kinds: vec![Fault::LeaseRepeated], ..told(relays, faults) }
+    Webhooks { kinds: vec![Fault::LeaseUnanswered], ..told(relays, faults) }
 }
 
 fn poisoned() -> Webhooks {

@@ -174,8 +174,9 @@ impl Simulation {
             if !is_failed && !repeats {
                 messages.remove(at);
             }
-            for copy in messages.iter_mut().filter(|message| message.body == done.body) {
-                copy.is_done |= !is_failed;
+            if !is_failed {
+                let copies = messages.iter_mut().filter(|message| message.body == done.body);
+                copies.for_each(|copy| copy.is_done = true);
             }
         }
     }

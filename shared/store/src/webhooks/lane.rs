@@ -167,14 +167,12 @@ impl WebhookLane {
 
     /// The state after other callers told the lane of work: the watermark goes back to the lowest new place.
     pub(crate) fn merged_with(&self, found: &Self) -> Self {
-        let base = match (self.base, found.low) {
-            (Some(base), Some(low)) => Some(base.min(low)),
-            (base, _) => base,
-        };
+        let base = back_to(self.base, found.low);
         Self { base, has_jobs: self.has_jobs || found.has_jobs, ..self.clone() }
     }
 
-    /// Reads the state from the lane's row.
+    /// Reads the state from the lane's row. If the lane was told of earlier places since its lease, as the repeat of a
+    /// lease may find, the watermark is at the lowest of them.
     pub(crate) fn read(item: Item) -> Result<Self, StoreError> {
         let row: LaneRow = read(item)?;
         let failing = row.failing_since.map(|since| Failing {
@@ -192,17 +190,23 @@ impl WebhookLane {
             failing,
             halved_at: None,
         };
+        let low = row.low.as_deref().and_then(HomeKey::read);
         Ok(Self {
-            base: row.base.as_deref().and_then(HomeKey::read),
+            base: back_to(row.base.as_deref().and_then(HomeKey::read), low),
             waited: row.waited.as_deref().and_then(Pointer::read),
             last_wait: row.last_wait.as_deref().and_then(Pointer::read),
             looked_to: None,
             has_jobs: row.has_jobs,
             ready_at: row.ready_at.map(Timestamp::from_millis),
             pace,
-            low: row.low.as_deref().and_then(HomeKey::read),
+            low,
         })
     }
+}
+
+/// The watermark after the lane was told of `low`: no place from there on counts as processed.
+fn back_to(base: Option<HomeKey>, low: Option<HomeKey>) -> Option<HomeKey> {
+    base.map(|base| low.map_or(base, |low| base.min(low)))
 }
 
 fn hour(pair: &[i64]) -> (Timestamp, u32) {

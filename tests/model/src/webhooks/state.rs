@@ -85,7 +85,7 @@ pub enum Fault {
     /// A visitor runs out of time.
     TimeUp,
     /// The answer to a lease is lost. The visitor learns of its lease from the repeat, after others told the lane.
-    LeaseRepeated,
+    LeaseUnanswered,
 }
 
 /// A command of an operator.
@@ -490,9 +490,14 @@ impl State {
         match &mut self.visitors[number] {
             Visitor::Visiting(visit) => visit,
             Visitor::Refused(_) | Visitor::Repeats(_) => {
-                unreachable!("an invocation without the lease takes no steps of a visit")
+                unreachable!("only a visitor that knows of its lease takes the steps of a visit")
             }
         }
+    }
+
+    /// The lesser of a visitor's position and the least key told since the lease.
+    pub(super) fn back_to_low(&self, position: Key) -> Key {
+        self.low.map_or(position, |low| low.min(position))
     }
 
     /// Queues a message. Two messages suffice: a third one acts like a repeat of another.

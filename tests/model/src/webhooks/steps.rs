@@ -233,7 +233,7 @@ impl Steps<'_> {
     /// A visitor takes the lease by this change. If the answer is lost, it repeats the lease before it does anything.
     fn leased(&mut self, ahead: Time, change: impl Fn(&mut State)) {
         self.step(Step::Leased(ahead), &change);
-        if self.may(Fault::LeaseRepeated) {
+        if self.may(Fault::LeaseUnanswered) {
             self.fault(Step::LeaseUnanswered(ahead), |state| {
                 change(state);
                 if let Some(Visitor::Visiting(visit)) = state.visitors.pop() {
@@ -248,7 +248,7 @@ impl Steps<'_> {
         let mut visit = visit.clone();
         (visit.seen, visit.has_jobs) = (self.from.lane.mark, self.from.has_jobs);
         if self.rule(Rule::RepeatedLeaseLooksFromLow) {
-            visit.position = self.from.low.map_or(visit.position, |low| low.min(visit.position));
+            visit.position = self.from.back_to_low(visit.position);
         }
         self.step(Step::LeaseRepeated, |state| state.visitors[number] = Visitor::Visiting(visit));
     }
@@ -613,7 +613,7 @@ impl Steps<'_> {
                 visit.busy = true;
                 visit.stage = Stage::Look;
                 if rules.has(Rule::RefusedLooksFromLow) {
-                    visit.position = to.low.map_or(visit.position, |low| low.min(visit.position));
+                    visit.position = to.back_to_low(visit.position);
                 }
                 if rules.has(Rule::RefusedTakesJobs) {
                     visit.has_jobs = to.has_jobs;
