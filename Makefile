@@ -54,7 +54,7 @@ figures: machine-runs ## compare instructions, calls and size of each function w
 profiles: machine-runs ## record what the functions execute, for the compiler (half an hour for each processor; ARCHITECTURES=arm64)
 	@python3 profiles/record.py $(ARCHITECTURES)
 
-layout: machine-runs ## list the code that the functions execute, for the linker (a quarter of an hour; needs valgrind)
+layout: machine-runs ## list the code that the functions execute, for the linker (builds first; then seven minutes; needs valgrind)
 	@python3 profiles/layout.py
 
 soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated, and 100,000 generated webhooks of the provider
