@@ -2,18 +2,20 @@
 # Prints what RUSTFLAGS must contain for an architecture of AWS (x86_64 or arm64): the compiler knows the processor, uses the
 # profile and does not warn about code that changed since, and the linker puts the code that runs together.
 #
-# cargo compiles again if the options change, and not if a file changes. So the options name copies of the files by checksums.
+# cargo compiles again if the options change or the profile is newer, and not if the linker's script changes. So the options name
+# copies of the files by checksums, and a copy that is there stays as it is.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 processor=$(sh "$here/processor.sh" "$1")
 folder=$(mkdir -p "${CARGO_TARGET_DIR:-target}/profiles" && cd "${CARGO_TARGET_DIR:-target}/profiles" && pwd)
 
-# Stores the input as a file named $1-CHECKSUM.$2 and prints its path.
+# Stores the input as a file named $1-CHECKSUM.$2, unless it is there, and prints its path.
 store() {
   cat >"$folder/new.$$"
   sum=$(cksum <"$folder/new.$$")
-  mv "$folder/new.$$" "$folder/$1-${sum%% *}.$2"
-  echo "$folder/$1-${sum%% *}.$2"
+  copy=$folder/$1-${sum%% *}.$2
+  if [ -e "$copy" ]; then rm "$folder/new.$$"; else mv "$folder/new.$$" "$copy"; fi
+  echo "$copy"
 }
 
 # A linker's script: all code in one section, first what is called often, then what the list names, then the rest. The compiler

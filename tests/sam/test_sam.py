@@ -125,6 +125,21 @@ def test_a_build_with_the_profile_is_for_the_processor_that_cargo_lambda_chooses
     assert f"{architecture}-" in re.search(r"-Cprofile-use=(\S+)", given).group(1)
 
 
+def test_a_build_with_the_same_profile_and_list_compiles_nothing_again(tmp_path):
+    """The compiler tells cargo which profile it read, and cargo compiles again if that file is newer than what it built."""
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "main.rs").write_text("fn main() {}")
+    (tmp_path / "Cargo.toml").write_text('[package]\nname = "tiny"\nedition = "2024"\n[workspace]\n')
+
+    def compiled():
+        flags = options(engine.ARCHITECTURE, target=tmp_path / "target")
+        environment = ENVIRONMENT | {"CARGO_TARGET_DIR": str(tmp_path / "target"), "RUSTFLAGS": " ".join(flags)}
+        ran = subprocess.run(["cargo", "build"], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+        return "Compiling tiny" in ran.stderr
+
+    assert [compiled(), compiled()] == [True, False]
+
+
 def compiler_options(architecture, folder, variables):
     """What cargo-lambda lets the compiler do, which stops at the first crate."""
     folder.mkdir()
