@@ -1,9 +1,9 @@
 """Lists the code that the functions execute, for the linker (`make layout`): profiles/executed.txt.
 
 It builds all functions as they are shipped, lets the measuring program send them the requests of `make bench` under callgrind, and
-writes the names of all code that ran, one per line. Names that the same functions execute are together, first those that all
-functions execute, and then those of the function that executes most. `options.sh` makes a script for the linker of them. A name has
-`*` where the compiler writes a number that depends on the processor, the version of a crate or the settings of the build.
+writes the names of all code that ran, one per line. Names that the same functions execute are together, first those that most
+functions execute. `options.sh` makes a script for the linker of them. A name has `*` where the compiler writes a number that
+depends on the processor, the version of a crate or the settings of the build.
 """
 
 import os
@@ -27,7 +27,7 @@ def main():
     ran.mkdir(parents=True)
     # `%p` is the number of the process.
     train(build(), ["valgrind", "--quiet", "--tool=callgrind", "--demangle=no", f"--callgrind-out-file={ran}/%p"])
-    lines = ordered(executed(path.read_text()) for path in sorted(ran.iterdir()))
+    lines = ordered([executed(path.read_text()) for path in sorted(ran.iterdir())])
     LIST.write_text("".join(f"{line}\n" for line in lines))
     print(f"{LIST.relative_to(ROOT)}: {len(lines)} names")
 
@@ -68,18 +68,11 @@ def executed(counts):
 
 def ordered(runs):
     """The patterns of all names, in the order of the list."""
-    executes = {}
+    programs = {}
     for program, names in runs:
-        executes.setdefault(program, set()).update(pattern(name) for name in names)
-    # Each function maps what is common and its own code, and what lies between them. The largest functions come first, so that
-    # nothing lies between for those that need the most memory.
-    programs = sorted(executes, key=lambda program: (-len(executes[program]), program))
-
-    def place(line):
-        lacks = [line not in executes[program] for program in programs]
-        return any(lacks), lacks, line
-
-    return sorted(set().union(*executes.values()), key=place)
+        for name in names:
+            programs.setdefault(pattern(name), set()).add(program)
+    return sorted(programs, key=lambda line: (-len(programs[line]), sorted(programs[line]), line))
 
 
 def pattern(name):
