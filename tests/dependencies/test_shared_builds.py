@@ -1,4 +1,4 @@
-"""`make run` and `make test` compile each dependency once: every command that they run gives it the same features.
+"""`make run`, `make test` and `make build` compile each dependency once: every command that they run gives it the same features.
 
 Cargo compiles a dependency again if another command needs it with other features, and then everything above it. The unit
 graph lists what a command would compile, without compiling it.
@@ -72,4 +72,20 @@ def test_what_is_compiled_is_shared_with(command):
     assert sorted({f"{unit['pkg_id']} with the features {sorted(unit['features'])}" for unit in roots}) == [], (
         f"`{command}` compiles these again, and {len(apart)} units in all. A crate that only tests use raises a feature: "
         "declare it among the [dependencies] of tests/harness/Cargo.toml."
+    )
+
+
+def test_functions_that_are_built_one_by_one_share_what_is_compiled():
+    """`make build` and `make bench` build each function by itself. The features of a crate are also part of the names by which the
+    compiler finds what the profile counted (docs/decisions/0068-the-compiler-knows-what-runs.md)."""
+    with_features = {}
+    for function in sorted(path.name for path in (ROOT / "functions").iterdir()):
+        for unit in graph(f"cargo build --release --locked --package {function}").values():
+            # What runs during a build is not part of a function.
+            if unit["target"]["kind"] == ["lib"] and unit["profile"]["opt_level"] != "0":
+                functions = with_features.setdefault(unit["pkg_id"], {})
+                functions.setdefault(tuple(sorted(unit["features"])), []).append(function)
+    assert {crate: features for crate, features in with_features.items() if len(features) > 1} == {}, (
+        "Functions compile these crates with different features. Declare the features among the [dependencies] of "
+        "shared/runtime/Cargo.toml."
     )
