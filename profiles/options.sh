@@ -1,6 +1,7 @@
 #!/bin/sh
 # Prints what RUSTFLAGS must contain for an architecture of AWS (x86_64 or arm64): the compiler knows the processor, uses the
-# profile and does not warn about code that changed since, and the linker puts the code that runs together.
+# profile, does not warn about code that changed since and does not inline without a limit, and the linker puts the code that runs
+# together.
 #
 # cargo compiles again if the options change or the profile is newer, and not if the linker's script changes. So the options name
 # copies of the files by checksums, and a copy that is there stays as it is.
@@ -28,8 +29,9 @@ script() {
   echo '} } INSERT AFTER .eh_frame;'
 }
 
-# The cost-benefit analysis inlines large code wherever it is called often, and ignores the size of its rare blocks. Without it,
-# SHA-256 is in a program once, and not 25 times with 10 KB each.
 profile=$(store "$1" profdata <"$here/$1.profdata")
 layout=$(script | store layout ld)
-echo "$processor -Cprofile-use=$profile -Cllvm-args=-no-pgo-warn-mismatch -Cllvm-args=-inline-enable-cost-benefit-analysis=false -Clink-arg=-T$layout"
+# The cost-benefit analysis inlines large code wherever it is called often, and ignores the size of its rare blocks. Without it,
+# SHA-256 is in a program once, and not 25 times with 10 KB each.
+inlining=-Cllvm-args=-inline-enable-cost-benefit-analysis=false
+echo "$processor -Cprofile-use=$profile -Cllvm-args=-no-pgo-warn-mismatch $inlining -Clink-arg=-T$layout"
