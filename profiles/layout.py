@@ -78,11 +78,18 @@ def ordered(runs):
 def pattern(name):
     """The name as the linker finds it in any build."""
     if name.startswith("_R"):
-        return re.sub(r"Cs[0-9A-Za-z]+_", "Cs*_", re.sub(r"\.\d+$", "", name)) + "*"
-    if name.startswith("_ZN"):
-        return re.sub(r"17h[0-9a-f]{16}E(\.\d+|\.llvm\.\d+)?$", "17h*", name)
+        return re.sub(r"Cs[0-9A-Za-z]+_", "Cs*_", re.sub(r"B[0-9A-Za-z]*_", "B*_", without_end(name))) + "*"
     # The names of C code in ring begin with its version.
     return re.sub(r"^ring_core_\d+_\d+_\d+__", "ring_core_*__", name)
+
+
+def without_end(name):
+    """The name without what can follow it: the crate that compiled generic code, and numbers of LLVM."""
+    name = re.sub(r"(\.\d+|\.llvm\.\d+)$", "", name)
+    # A crate is `Cs`, a number, `_`, a length and a name of this length, or the position of an earlier name. A path has more behind it.
+    last = re.match(r"(.*)(?:Cs[0-9A-Za-z]+_(\d+)_?(\w+)|B[0-9A-Za-z]*_)$", name)
+    is_crate = last and (last[2] is None or len(last[3]) == int(last[2]))
+    return last[1] if is_crate else name
 
 
 if __name__ == "__main__":

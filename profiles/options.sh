@@ -7,7 +7,7 @@
 # copies of the files by checksums, and a copy that is there stays as it is.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-processor=$(sh "$here/processor.sh" "$1")
+common=$(sh "$here/common.sh" "$1")
 folder=$(mkdir -p "${CARGO_TARGET_DIR:-target}/profiles" && cd "${CARGO_TARGET_DIR:-target}/profiles" && pwd)
 
 # Stores the input as a file named $1-CHECKSUM.$2, unless it is there, and prints its path.
@@ -34,4 +34,4 @@ layout=$(script | store layout ld)
 # The cost-benefit analysis inlines large code wherever it is called often, and ignores the size of its rare blocks. Without it,
 # SHA-256 is in a program once, and not 25 times with 10 KB each.
 inlining=-Cllvm-args=-inline-enable-cost-benefit-analysis=false
-echo "$processor -Cprofile-use=$profile -Cllvm-args=-no-pgo-warn-mismatch $inlining -Clink-arg=-T$layout"
+echo "$common -Cprofile-use=$profile -Cllvm-args=-no-pgo-warn-mismatch $inlining -Clink-arg=-T$layout"

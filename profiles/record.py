@@ -32,8 +32,8 @@ def main(architectures):
         folder = FOLDER / architecture
         counted = folder / "counted"
         shutil.rmtree(counted, ignore_errors=True)
-        processor = subprocess.check_output(["sh", ROOT / "profiles" / "processor.sh", architecture], text=True).strip()
-        build(machine, folder, [processor, "-Cllvm-args=-enable-name-compression=false", f"-Cprofile-generate={counted}"])
+        common = subprocess.check_output(["sh", ROOT / "profiles" / "common.sh", architecture], text=True).split()
+        build(machine, folder, [*common, "-Cllvm-args=-enable-name-compression=false", f"-Cprofile-generate={counted}"])
         train(folder / f"{machine}-unknown-linux-gnu" / "release", emulator)
         merge(counted, ROOT / "profiles" / f"{architecture}.profdata")
 

@@ -22,7 +22,7 @@ fn=(1) _dl_start
 ob=(2) /target/release/inbox
 fn=(2) (below main)
 0 3
-cfn=(3) _ZN5inbox4main17h0123456789abcdefE
+cfn=(3) _RNvCs4E_5inbox4main
 calls=1 0
 0 90
 fn=(3)
@@ -32,7 +32,7 @@ cfn=(4) malloc
 calls=2 0
 0 30
 cfn=(5) _RNvCs9aZ_4core4noneNtB2_1A
-fn=(6) _ZN5store4walk17h0123456789abcdefE.77'2
+fn=(6) _RNvCs4E_5store4walk.77'2
 0 9
 fn=(7) 0x00000000001f6ac0
 0 1
@@ -45,7 +45,7 @@ fn=(4)
 def test_the_list_has_what_ran_in_a_program_and_not_what_ran_in_libraries():
     program, names = layout.executed(COUNTS)
     assert program == "inbox"
-    assert names == {"_ZN5inbox4main17h0123456789abcdefE", "_ZN5store4walk17h0123456789abcdefE.77"}
+    assert names == {"_RNvCs4E_5inbox4main", "_RNvCs4E_5store4walk.77"}
 
 
 def test_names_that_the_same_functions_execute_are_together_and_common_ones_come_first():
@@ -61,11 +61,10 @@ def test_names_that_the_same_functions_execute_are_together_and_common_ones_come
 @pytest.mark.parametrize(
     "name, pattern",
     [
-        ("_ZN5inbox4main17h0123456789abcdefE", "_ZN5inbox4main17h*"),
-        ("_ZN5store4walk17h0123456789abcdefE.77", "_ZN5store4walk17h*"),
-        ("_ZN5store4walk17h0123456789abcdefE.llvm.77", "_ZN5store4walk17h*"),
-        ("_RNvMs0_NtNtCsjrHSEGnQ3l9_3std4timeNtB5_7Instant3now", "_RNvMs0_NtNtCs*_3std4timeNtB5_7Instant3now*"),
-        ("_RNvMs0_NtNtCsjrHSEGnQ3l9_3std4timeNtB5_7Instant3now.5", "_RNvMs0_NtNtCs*_3std4timeNtB5_7Instant3now*"),
+        ("_RNvCsjrHSEGnQ3l9_5inbox4main", "_RNvCs*_5inbox4main*"),
+        ("_RNvMs0_NtNtCsjrHSEGnQ3l9_3std4timeNtB5_7Instant3now.5", "_RNvMs0_NtNtCs*_3std4timeNtB*_7Instant3now*"),
+        ("_RINvNtCs4E_4core3ptr13drop_in_placeNtNtBL_5store4WalkECsdf0_5inbox.llvm.77", "_RINvNtCs*_4core3ptr13drop_in_placeNtNtB*_5store4WalkE*"),
+        ("_RINvNtCs4E_4core3ptr13drop_in_placeNtNtBL_5store4WalkEBL_", "_RINvNtCs*_4core3ptr13drop_in_placeNtNtB*_5store4WalkE*"),
         ("fe_loose_invert", "fe_loose_invert"),
         ("ring_core_0_17_14__x25519_fe_mul", "ring_core_*__x25519_fe_mul"),
     ],
@@ -77,5 +76,5 @@ def test_a_pattern_has_no_numbers_that_differ_between_builds(name, pattern):
 @pytest.mark.parametrize("function", sorted(path.name for path in (ROOT / "functions").iterdir()))
 def test_the_list_has_the_start_of(function):
     package = function.replace("-", "_")
-    lines = layout.LIST.read_text().splitlines()
-    assert any(line.startswith(f"_ZN{len(package)}{package}4main") for line in lines), "`make layout` writes the list"
+    start = f"_RNvCs*_{len(package)}{package}4main*"
+    assert start in layout.LIST.read_text().splitlines(), "`make layout` writes the list"
