@@ -16,6 +16,9 @@ import sys
 
 from record import FOLDER, MACHINES, ROOT, train
 
+# In a name: the number of a crate, and the position of an earlier part of the name.
+CRATE = "(Cs)[0-9A-Za-z]{1,11}_"
+POSITION = "(B)[0-9A-Za-z]{0,3}_"
 LIST = ROOT / "profiles" / "executed.txt"
 
 
@@ -78,7 +81,7 @@ def ordered(runs):
 def pattern(name):
     """The name as the linker finds it in any build."""
     if name.startswith("_R"):
-        return re.sub(r"Cs[0-9A-Za-z]+_", "Cs*_", re.sub(r"B[0-9A-Za-z]*_", "B*_", without_end(name))) + "*"
+        return re.sub(f"{CRATE}|{POSITION}", r"\1\2*_", without_end(name)) + "*"
     # The names of C code in ring begin with its version.
     return re.sub(r"^ring_core_\d+_\d+_\d+__", "ring_core_*__", name)
 
@@ -86,10 +89,10 @@ def pattern(name):
 def without_end(name):
     """The name without what can follow it: the crate that compiled generic code, and numbers of LLVM."""
     name = re.sub(r"(\.\d+|\.llvm\.\d+)$", "", name)
-    # A crate is `Cs`, a number, `_`, a length and a name of this length, or the position of an earlier name. A path has more behind it.
-    last = re.match(r"(.*)(?:Cs[0-9A-Za-z]+_(\d+)_?(\w+)|B[0-9A-Za-z]*_)$", name)
-    is_crate = last and (last[2] is None or len(last[3]) == int(last[2]))
-    return last[1] if is_crate else name
+    # A crate is its number, the length of its name and its name, or the position of them. A path has more behind its crate.
+    last = re.match(rf"(?P<path>.*)(?:{CRATE}(?P<length>\d+)_?(?P<crate>\w+)|{POSITION})$", name)
+    is_crate = last and (last["crate"] is None or len(last["crate"]) == int(last["length"]))
+    return last["path"] if is_crate else name
 
 
 if __name__ == "__main__":

@@ -80,30 +80,34 @@ def test_code_of_the_list_comes_before_all_other_code(linker, tmp_path):
     """With the linker of the compiler (`make bench`) and with the one that cargo-lambda uses (`make build`)."""
     profiles = tmp_path / "profiles"
     shutil.copytree(ROOT / "profiles", profiles)
-    (profiles / "executed.txt").write_text("listed_*\nrarely_listed\n")
+    # Generic code is listed for one type: `h` is u8 and `t` is u16.
+    (profiles / "executed.txt").write_text("listed_*\nrarely_listed\n_RINvCs*_7program7of_typehE*\n")
     program = tmp_path / "program.rs"
     attributes = "#[unsafe(no_mangle)] #[inline(never)]"
     program.write_text(f"""
         {attributes} pub extern "C" fn another(number: u32) -> u32 {{ number * 3 }}
         {attributes} #[cold] pub extern "C" fn rarely_listed(number: u32) -> u32 {{ number * 5 }}
         {attributes} pub extern "C" fn listed_by_its_start(number: u32) -> u32 {{ number * 7 }}
+        #[inline(never)] fn of_type<Type: Into<u32>>(number: Type) -> u32 {{ number.into() * 11 }}
         fn main() {{
             let count = std::env::args().count() as u32;
-            std::process::exit((another(count) + rarely_listed(count) + listed_by_its_start(count)) as i32)
+            let extern_c = another(count) + rarely_listed(count) + listed_by_its_start(count);
+            std::process::exit((extern_c + of_type(count as u16) + of_type(count as u8)) as i32)
         }}
     """)
-    command = ["rustc", "-O", program, "-o", tmp_path / "program", options(engine.ARCHITECTURE, profiles, tmp_path)[-1]]
+    flags = [flag for flag in options(engine.ARCHITECTURE, profiles, tmp_path) if flag.startswith(("-Csymbol-", "-Clink-arg="))]
+    command = ["rustc", "-O", program, "-o", tmp_path / "program", *flags]
     if linker:
         (tmp_path / "zig").write_text(f'#!/bin/sh\nexec {sys.executable} -m ziglang cc "$@"\n')
         (tmp_path / "zig").chmod(0o755)
         command.append(f"-Clinker={tmp_path}/zig")
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    assert subprocess.run([tmp_path / "program"]).returncode == 15
+    assert subprocess.run([tmp_path / "program"]).returncode == 37
     symbols = subprocess.check_output(["nm", "--numeric-sort", tmp_path / "program"], text=True)
-    found = re.findall(r" [tT] (another|rarely_listed|listed_by_its_start|main)$", symbols, re.MULTILINE)
-    assert found[:2] == ["listed_by_its_start", "rarely_listed"]
-    assert set(found[2:]) == {"another", "main"}
+    found = re.findall(r" [tT] \w*?(another|rarely_listed|listed_by_its_start|of_typehE|of_typetE|main)\w*$", symbols, re.MULTILINE)
+    assert found[:3] == ["listed_by_its_start", "rarely_listed", "of_typehE"]
+    assert {"another", "of_typetE", "main"} <= set(found[3:])
 
 
 @pytest.mark.parametrize("architecture", MACHINES)
