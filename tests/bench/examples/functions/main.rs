@@ -28,6 +28,7 @@ use bench::{Authority, Core, Table};
 
 use crate::cases::Case;
 use crate::figures::{Figures, Known};
+use crate::measure::Floor;
 
 const NO_VALGRIND: &str = "valgrind is missing (Debian: apt-get install valgrind)";
 
@@ -63,10 +64,11 @@ async fn measure(cases: &[&Case], valgrind: Option<&Path>) {
     if valgrind.is_none() {
         eprintln!("{NO_VALGRIND}: the table has no instruction counts");
     }
+    let mut floor = Floor::start().await;
     let mut costs = vec![];
     for case in cases {
         eprintln!("functions: {}", case.name);
-        costs.push(measure::cost(case, &authority, valgrind).await);
+        costs.push(measure::cost(case, &authority, valgrind, &mut floor).await);
     }
     let mut table = Table::new("Functions", "function", costs.iter().map(|cost| cost.name.to_owned()));
     let mut column = |head: &str, cell: &dyn Fn(&measure::Cost) -> String| {
@@ -79,6 +81,7 @@ async fn measure(cases: &[&Case], valgrind: Option<&Path>) {
     });
     column("peak MB", &|cost| format!("{:.1}", megabytes(cost.peak_memory)));
     column("CPU/request, us", &|cost| cost.cpu.as_micros().to_string());
+    column("x floor", &|cost| format!("{:.1}", cost.floors));
     column("without TLS", &|cost| cost.plain_cpu.as_micros().to_string());
     column("k instructions", &|cost| thousands(cost.instructions.map(|count| count.all)));
     column("trips", &|cost| format!("{:.1}", cost.calls.trips));

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use bench::{Authority, Aws, Build, Function, binary, loaded_size};
-use harness::trips;
+use harness::{fixture_text, trips};
 
 use crate::callgrind::{self, Instructions};
 use crate::cases::{Case, high_rate, low_rate};
+use crate::pairs::sorted;
 use crate::requests::{WARM, answered, repeat, warm};
 use crate::setup::Setup;
 
@@ -17,6 +18,8 @@ const STARTS: usize = 21;
 const FIRSTS: usize = 7;
 /// The number of requests whose time is measured.
 const MEASURED: usize = 200;
+/// The function and the floor answer these requests in turn, in this number of rounds.
+const ROUNDS: usize = 8;
 /// The number of requests whose calls are counted, where no time is measured.
 const COUNTED: usize = 40;
 
@@ -32,6 +35,8 @@ pub(crate) struct Cost {
     pub(crate) peak_memory: u64,
     /// The CPU time of one request of a warm process.
     pub(crate) cpu: Duration,
+    /// The same, as a multiple of the floor's in the same round: the median of the rounds.
+    pub(crate) floors: f64,
     pub(crate) plain_cpu: Duration,
     pub(crate) instructions: Option<Instructions>,
     pub(crate) calls: Calls,
@@ -47,7 +52,7 @@ pub(crate) struct Counts {
 }
 
 /// The calls of one request of a warm process.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Calls {
     /// Their number.
     pub(crate) made: f64,
@@ -56,8 +61,36 @@ pub(crate) struct Calls {
     pub(crate) write_units: f64,
 }
 
+/// A process of the smallest possible function. It answers in turn with the measured one, so that a machine that becomes slower
+/// slows both.
+pub(crate) struct Floor {
+    function: Function,
+    event: String,
+}
+
+impl Floor {
+    pub(crate) async fn start() -> Self {
+        let function = Function::start(&binary("floor", Build::Release), &[], &[]).await;
+        let mut floor = Self { function, event: fixture_text("contacts-get.json") };
+        floor.cpu(WARM).await;
+        floor
+    }
+
+    /// The CPU time of one of this number of requests.
+    async fn cpu(&mut self, requests: usize) -> Duration {
+        let before = self.function.cpu();
+        repeat(&mut self.function, &mut std::iter::repeat(self.event.as_str()), requests).await;
+        (self.function.cpu() - before) / requests as u32
+    }
+}
+
 /// Measures the function as it is shipped.
-pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&Path>) -> Cost {
+pub(crate) async fn cost(
+    case: &Case,
+    authority: &Authority,
+    valgrind: Option<&Path>,
+    floor: &mut Floor,
+) -> Cost {
     let path = binary(case.binary, Build::Release);
     let setup =
         Setup::start(case, FIRSTS + 2 * (WARM + MEASURED) + callgrind::EVENTS, high_rate(), authority).await;
@@ -81,9 +114,18 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
 
     let mut function = Function::start(&path, with_tls, &[]).await;
     warm(&mut function, &mut events).await;
-    let before = function.cpu();
-    let calls = calls(&mut function, secure, &mut events, MEASURED).await;
-    let cpu = (function.cpu() - before) / MEASURED as u32;
+    let mut rounds = vec![];
+    for _ in 0..ROUNDS {
+        const REQUESTS: usize = MEASURED / ROUNDS;
+        let before = function.cpu();
+        let calls = calls(&mut function, secure, &mut events, REQUESTS).await;
+        let cpu = (function.cpu() - before) / REQUESTS as u32;
+        rounds.push((calls, cpu, cpu.div_duration_f64(floor.cpu(REQUESTS).await)));
+    }
+    let calls = Calls::mean(rounds.iter().map(|(calls, ..)| calls));
+    let cpu = rounds.iter().map(|(_, cpu, _)| cpu).sum::<Duration>() / ROUNDS as u32;
+    let floors = sorted(rounds.iter().map(|(.., floors)| *floors));
+    let floors = f64::midpoint(floors[ROUNDS / 2 - 1], floors[ROUNDS / 2]);
     let peak_memory = function.peak_memory();
 
     let mut function = Function::start(&path, &without, &[]).await;
@@ -106,6 +148,7 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
         first_store,
         peak_memory,
         cpu,
+        floors,
         plain_cpu,
         instructions,
         calls,
@@ -128,6 +171,19 @@ pub(crate) async fn counts(case: &Case, authority: &Authority, valgrind: &Path) 
     Counts { instructions, calls, size: loaded_size(&path) }
 }
 
+impl Calls {
+    /// The mean of the calls of single requests, or of rounds of equally many.
+    fn mean<'a>(of: impl Iterator<Item = &'a Self> + Clone) -> Self {
+        let mean = |figure: fn(&Self) -> f64| sum(of.clone().map(figure)) / of.clone().count() as f64;
+        Self {
+            made: mean(|calls| calls.made),
+            trips: mean(|calls| calls.trips),
+            read_units: mean(|calls| calls.read_units),
+            write_units: mean(|calls| calls.write_units),
+        }
+    }
+}
+
 /// Makes this number of requests and counts their calls. The function waits for the next request afterwards.
 async fn calls(
     function: &mut Function,
@@ -136,21 +192,22 @@ async fn calls(
     requests: usize,
 ) -> Calls {
     aws.take();
-    let mut sum = Calls::default();
+    let mut all = vec![];
     for event in events.take(requests) {
         answered(function, event).await;
         let (calls, _) = aws.take();
-        sum.made += calls.len() as f64;
-        sum.trips += trips(&calls) as f64;
-        sum.read_units += calls.iter().map(|call| call.read_units).sum::<f64>();
-        sum.write_units += calls.iter().map(|call| call.write_units).sum::<f64>();
+        all.push(Calls {
+            made: calls.len() as f64,
+            trips: trips(&calls) as f64,
+            read_units: sum(calls.iter().map(|call| call.read_units)),
+            write_units: sum(calls.iter().map(|call| call.write_units)),
+        });
     }
     function.lambda.polled().await;
-    let each = |sum: f64| sum / requests as f64;
-    Calls {
-        made: each(sum.made),
-        trips: each(sum.trips),
-        read_units: each(sum.read_units),
-        write_units: each(sum.write_units),
-    }
+    Calls::mean(all.iter())
+}
+
+/// The sum, which is 0 and not -0 if there is nothing to add.
+fn sum(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |sum, value| sum + value)
 }

@@ -78,7 +78,7 @@ fn compared(runs: &[[Run; 2]], value: &dyn Fn(&Run) -> f64) -> String {
     )
 }
 
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(crate) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values
