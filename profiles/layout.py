@@ -3,7 +3,7 @@
 It builds all functions as they are shipped, lets the measuring program send them the requests of `make bench` under callgrind, and
 writes the names of all code that ran, one per line. Names that the same functions execute are together, first those that most
 functions execute. `options.sh` makes a script for the linker of them. A name has `*` where the compiler writes a number that
-depends on the processor, the version of a crate or the settings of the build.
+depends on the processor, the version of a crate or the settings of the build, or a position that depends on such a number's length.
 """
 
 import os

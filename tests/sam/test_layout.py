@@ -62,6 +62,7 @@ def test_names_that_the_same_functions_execute_are_together_and_common_ones_come
     "name, pattern",
     [
         ("_RNvCsjrHSBGnQ3l9_5inbox4main", "_RNvCs*_5inbox4main*"),
+        ("_RNvMs0_NtNtCsjrHSEGnQ3l9_3std4timeNtB5_7Instant3now", "_RNvMs0_NtNtCs*_3std4timeNtB*_7Instant3now*"),
         ("_RNvMs0_NtNtCsjrHSEGnQ3l9_3std4timeNtB5_7Instant3now.5", "_RNvMs0_NtNtCs*_3std4timeNtB*_7Instant3now*"),
         # Generic code has its types, and may have the crate that compiled it.
         ("_RINvNtCs4E_4core3mem4dropNtNtBL_5store4WalkECsdf0_5inbox.llvm.77", "_RINvNtCs*_4core3mem4dropNtNtB*_5store4WalkE*"),

@@ -9,7 +9,7 @@ use harness::{fixture_text, trips};
 use crate::callgrind::{self, Instructions};
 use crate::cases::{Case, high_rate, low_rate};
 use crate::pairs::sorted;
-use crate::requests::{WARM, answered, repeat, warm};
+use crate::requests::{self, WARM, answered, warm};
 use crate::setup::Setup;
 
 /// The number of processes started to measure the start.
@@ -78,9 +78,8 @@ impl Floor {
 
     /// The CPU time of one of this number of requests.
     async fn cpu(&mut self, requests: usize) -> Duration {
-        let before = self.function.cpu();
-        repeat(&mut self.function, &mut std::iter::repeat(self.event.as_str()), requests).await;
-        (self.function.cpu() - before) / requests as u32
+        let mut events = std::iter::repeat(self.event.as_str());
+        requests::cpu(&mut self.function, &mut events, requests).await
     }
 }
 
@@ -114,25 +113,23 @@ pub(crate) async fn cost(
 
     let mut function = Function::start(&path, with_tls, &[]).await;
     warm(&mut function, &mut events).await;
-    let mut rounds = vec![];
+    let (mut all_calls, mut rounds) = (vec![], vec![]);
     for _ in 0..ROUNDS {
         const REQUESTS: usize = MEASURED / ROUNDS;
         let before = function.cpu();
-        let calls = calls(&mut function, secure, &mut events, REQUESTS).await;
+        all_calls.extend(calls(&mut function, secure, &mut events, REQUESTS).await);
         let cpu = (function.cpu() - before) / REQUESTS as u32;
-        rounds.push((calls, cpu, cpu.div_duration_f64(floor.cpu(REQUESTS).await)));
+        rounds.push((cpu, floor.cpu(REQUESTS).await));
     }
-    let calls = Calls::mean(rounds.iter().map(|(calls, ..)| calls));
-    let cpu = rounds.iter().map(|(_, cpu, _)| cpu).sum::<Duration>() / ROUNDS as u32;
-    let floors = sorted(rounds.iter().map(|(.., floors)| *floors));
+    let calls = Calls::mean(&all_calls);
+    let cpu = rounds.iter().map(|(cpu, _)| cpu).sum::<Duration>() / ROUNDS as u32;
+    let floors = sorted(rounds.iter().map(|(cpu, floor)| cpu.div_duration_f64(*floor)));
     let floors = f64::midpoint(floors[ROUNDS / 2 - 1], floors[ROUNDS / 2]);
     let peak_memory = function.peak_memory();
 
     let mut function = Function::start(&path, &without, &[]).await;
     warm(&mut function, &mut events).await;
-    let before = function.cpu();
-    repeat(&mut function, &mut events, MEASURED).await;
-    let plain_cpu = (function.cpu() - before) / MEASURED as u32;
+    let plain_cpu = requests::cpu(&mut function, &mut events, MEASURED).await;
     drop(function);
 
     let instructions = match valgrind {
@@ -165,16 +162,18 @@ pub(crate) async fn counts(case: &Case, authority: &Authority, valgrind: &Path) 
     let mut events = setup.events();
     let mut function = Function::start(&path, env, &[]).await;
     warm(&mut function, &mut events).await;
-    let calls = calls(&mut function, secure, &mut events, COUNTED).await;
+    let calls = Calls::mean(&calls(&mut function, secure, &mut events, COUNTED).await);
     drop(function);
     let instructions = callgrind::count(valgrind, &path, env, &mut events, (secure, calls.made)).await;
     Counts { instructions, calls, size: loaded_size(&path) }
 }
 
 impl Calls {
-    /// The mean of the calls of single requests, or of rounds of equally many.
-    fn mean<'a>(of: impl Iterator<Item = &'a Self> + Clone) -> Self {
-        let mean = |figure: fn(&Self) -> f64| sum(of.clone().map(figure)) / of.clone().count() as f64;
+    /// The mean of several requests.
+    fn mean(of: &[Self]) -> Self {
+        // The sum begins with 0, because `sum` makes -0 of numbers that are all -0.
+        let sum = |figure: fn(&Self) -> f64| of.iter().map(figure).fold(0.0, |sum, number| sum + number);
+        let mean = |figure| sum(figure) / of.len() as f64;
         Self {
             made: mean(|calls| calls.made),
             trips: mean(|calls| calls.trips),
@@ -184,13 +183,13 @@ impl Calls {
     }
 }
 
-/// Makes this number of requests and counts their calls. The function waits for the next request afterwards.
+/// Makes this number of requests and counts the calls of each. The function waits for the next request afterwards.
 async fn calls(
     function: &mut Function,
     aws: &Aws,
     events: &mut impl Iterator<Item = &str>,
     requests: usize,
-) -> Calls {
+) -> Vec<Calls> {
     aws.take();
     let mut all = vec![];
     for event in events.take(requests) {
@@ -199,15 +198,10 @@ async fn calls(
         all.push(Calls {
             made: calls.len() as f64,
             trips: trips(&calls) as f64,
-            read_units: sum(calls.iter().map(|call| call.read_units)),
-            write_units: sum(calls.iter().map(|call| call.write_units)),
+            read_units: calls.iter().map(|call| call.read_units).sum(),
+            write_units: calls.iter().map(|call| call.write_units).sum(),
         });
     }
     function.lambda.polled().await;
-    Calls::mean(all.iter())
-}
-
-/// The sum, which is 0 and not -0 if there is nothing to add.
-fn sum(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, |sum, value| sum + value)
+    all
 }

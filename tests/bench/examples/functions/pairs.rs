@@ -6,7 +6,7 @@ use std::time::Duration;
 use bench::{Authority, Function, Table};
 
 use crate::cases::{Case, high_rate};
-use crate::requests::{WARM, answered, repeat, warm};
+use crate::requests::{WARM, answered, cpu, warm};
 use crate::setup::Setup;
 
 /// The number of processes of each build.
@@ -60,9 +60,7 @@ async fn run(path: &Path, env: &[(String, String)], events: &mut impl Iterator<I
     let start = function.start;
     let first = answered(&mut function, events.next().unwrap()).await;
     warm(&mut function, events).await;
-    let before = function.cpu();
-    repeat(&mut function, events, MEASURED).await;
-    let cpu = (function.cpu() - before) / MEASURED as u32;
+    let cpu = cpu(&mut function, events, MEASURED).await;
     Run { start, first, cpu, peak_memory: function.peak_memory() }
 }
 

@@ -39,6 +39,17 @@ pub(crate) async fn repeat(
     function.lambda.polled().await;
 }
 
+/// The CPU time of one request, when this number of requests comes one after another.
+pub(crate) async fn cpu(
+    function: &mut Function,
+    events: &mut impl Iterator<Item = &str>,
+    requests: usize,
+) -> Duration {
+    let before = function.cpu();
+    repeat(function, events, requests).await;
+    (function.cpu() - before) / requests as u32
+}
+
 /// The duration of a request. Panics if the request fails.
 pub(crate) async fn answered(function: &mut Function, event: &str) -> Duration {
     let end = function.lambda.invoke(event.to_owned()).await;
