@@ -1,14 +1,13 @@
 //! Contacts: one row each. The rows that keep identities unique and make the contact searchable are written
 //! in the same transaction.
 
-pub(crate) mod inbound_lines;
 pub(crate) mod moves;
+pub(crate) mod opt_outs;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod reached;
 pub(crate) mod row;
 pub(crate) mod search;
-pub(crate) mod shards;
 pub(crate) mod windows;
 
 use std::sync::Arc;
@@ -18,12 +17,12 @@ use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User
 
 use crate::contacts::plan::{ContactPlan, Role};
 use crate::contacts::row::{contact, contact_place};
-use crate::contacts::shards::Shards;
 use crate::dynamodb::item::{Item, check_schema, key, text};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::{Transacted, Wrote, is_written_by};
 use crate::settings::remembered::WithSetting;
 use crate::settings::users::{UserRow, user_place};
+use crate::shards::Shards;
 use crate::{Store, StoreError, Table, keys};
 
 /// The result of creating a contact.

@@ -10,10 +10,8 @@
 //!
 //! The model in `tests/model` checks these rules.
 
-pub(crate) mod conversation;
 pub(crate) mod counts;
 pub(crate) mod row;
-pub(crate) mod summary;
 
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! Leads, and the rows that prevent a lead from being accepted twice.
 
 pub(crate) mod captures;
-pub(crate) mod opt_outs;
 pub(crate) mod page;
 pub(crate) mod row;
 pub(crate) mod sending;

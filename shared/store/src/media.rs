@@ -1,5 +1,7 @@
 //! Files: one row each. The row expires unless a message refers to the file in time, and then with that message.
 
+pub(crate) mod bucket;
+
 use std::time::Duration;
 
 use domain::media::{FileName, MediaState};

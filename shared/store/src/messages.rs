@@ -2,6 +2,7 @@
 //! changes.
 
 mod attached_field;
+pub(crate) mod lane;
 pub(crate) mod page;
 pub(crate) mod provider_ids;
 pub(crate) mod receive;
@@ -9,6 +10,7 @@ mod received_field;
 pub(crate) mod received_ids;
 mod reports;
 pub(crate) mod row;
+mod summary;
 
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! Settings that operators make: workspaces, teams and users, attributes, lines and templates.
 
 pub(crate) mod attributes;
+pub(crate) mod inbound_lines;
 mod keywords;
 pub(crate) mod lines;
 pub(crate) mod provider_apps;

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use domain::{Clock, Ids, Retention};
 
-use crate::access::cursor_key::CursorKeys;
-use crate::contacts::shards::Shards;
+use crate::cursor_key::CursorKeys;
 use crate::memory::Memory;
 use crate::remembered::{Remembered, bytes_of_definitions, bytes_of_lines};
+use crate::shards::Shards;
 use crate::tables::Tables;
 
 /// The tables of one deployment. It is cheap to clone; one client serves the whole process.

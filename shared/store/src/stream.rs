@@ -6,11 +6,11 @@ use std::collections::HashMap;
 
 use domain::{Contact, Conversation, ConversationId, Lead, MediaId, Message, OptOut, WorkspaceId};
 
+use crate::contacts::opt_outs::{KIND as OPT_OUT, opt_out};
 use crate::contacts::row::contact;
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, PK, text};
 use crate::dynamodb::write::{LAST_REQUEST, request_of};
-use crate::leads::opt_outs::{KIND as OPT_OUT, opt_out};
 use crate::leads::row::lead;
 use crate::messages::row::message;
 use crate::{StoreError, keys};

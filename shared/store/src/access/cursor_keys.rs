@@ -6,7 +6,7 @@ use domain::Timestamp;
 use domain::encoding::{hex, unhex};
 use serde::{Deserialize, Serialize};
 
-use crate::access::cursor_key::{CursorKey, CursorKeys};
+use crate::cursor_key::{CursorKey, CursorKeys};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
 use crate::store::CURSOR_KEY_MEMORY;

@@ -4,10 +4,10 @@ use domain::contact::address::Reached;
 use domain::inbound::opt_out::{Chooser, Chosen, OptOut};
 use domain::{Contact, ContactId, Timestamp, WaId};
 
+use crate::contacts::opt_outs::choice_write;
 use crate::contacts::plan::ContactPlan;
 use crate::contacts::reached::Remembered;
 use crate::dynamodb::write::Write;
-use crate::leads::opt_outs::choice_write;
 use crate::{Replaced, Store, StoreError};
 
 /// The result of moving a contact.

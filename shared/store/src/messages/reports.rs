@@ -3,7 +3,7 @@
 //! A sender may write the same row. A report changes only its part, the version and the time of the change, under
 //! the condition of the version as it was read. It leaves `lastRequest`, by which senders recognise each other's
 //! writes. A sender's write has the conditions of both. So neither overwrites the other, and whoever comes second
-//! merges with the row as it was found (`record_while` in `lanes::conversation`).
+//! merges with the row as it was found (`record_while` in `messages::lane`).
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::Message;

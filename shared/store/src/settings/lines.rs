@@ -5,12 +5,12 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::contacts::inbound_lines::forget_inbound;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, read, row, s, text};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write};
+use crate::settings::inbound_lines::forget_inbound;
 use crate::settings::remembered::WithSetting;
 use crate::{Store, StoreError, Table, keys};
 

@@ -5,10 +5,10 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::contacts::shards::Shards;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, read, row, s};
 use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, is_written_by};
+use crate::shards::Shards;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
