@@ -53,7 +53,7 @@
 //! - *Differences that no step can observe*: see `settled` of both states.
 //!
 //! The model assumes that a lease outlasts its visit, including writes in flight; that two runs of one stream record
-//! never overlap (`tests/webhooks.rs` shows what would follow); and that an operator repeats a command whose process
+//! never overlap (`tests/it/webhooks.rs` shows what would follow); and that an operator repeats a command whose process
 //! died.
 
 pub mod check;

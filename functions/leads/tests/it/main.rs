@@ -6,6 +6,7 @@
 mod answers;
 mod any_input;
 mod caps;
+mod captcha_client;
 mod captcha_verdicts;
 mod check_order;
 mod consent;

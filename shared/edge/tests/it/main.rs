@@ -1,0 +1,7 @@
+//! Compares `openapi.yaml`, pages and examples with the code.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod openapi;
+mod pages;
+mod webhooks;

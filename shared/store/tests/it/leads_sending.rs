@@ -1,0 +1,738 @@
+//! Sending leads, the operators' list of leads, and opt-outs.
+
+use std::time::Duration;
+
+use domain::contact::search::SearchQuery;
+use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen};
+use domain::lead::{LeadOpening, NotSent};
+use domain::retry::Jitter;
+use domain::sending::{End, PartError, SendSchedule};
+use domain::{
+    Cellphone, Contact, Conversation, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus,
+    OptOut, PersonName, ProviderUserId, Rest, TemplateId, Timestamp, WorkspaceId,
+};
+use harness::{Death, Fault, TestClock, TestDb, World, trips};
+use serde_json::{Value, json};
+use store::{ContactQuery, Created, LeadRecorded, Lease, LeaseAfter, LeasedLead, Replaced, Store, Table};
+use uuid::Uuid;
+
+const LEASE: Duration = Duration::from_secs(90);
+const FIRST_DUE: Duration = Duration::from_secs(120);
+const RETRY_FOR: Duration = Duration::from_secs(5);
+const PHONE: &str = "+12025550101";
+const LINE: &str = "1045551234567";
+
+/// A workspace with one line and one lead.
+struct Leads {
+    world: World,
+    lead: Lead,
+}
+
+impl Leads {
+    async fn start() -> Self {
+        let world = World::start().await;
+        world.line(LINE, |_| ()).await;
+        let lead = world.lead(PHONE, |_| ()).await;
+        Self { world, lead }
+    }
+
+    fn db(&self) -> &TestDb {
+        &self.world.db
+    }
+
+    fn store(&self) -> &Store {
+        self.world.db.store()
+    }
+
+    async fn lease(&self) -> Lease {
+        self.store().lease_lane(LaneId::Lead(self.world.workspace, self.lead.id), LEASE).await.unwrap()
+    }
+
+    async fn taken(&self) -> LeasedLead {
+        match self.lease().await {
+            Lease::Taken(leased) => LeasedLead::of(&leased).unwrap(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn opening(&self, lead: &Lead, found: Option<&Contact>) -> LeadOpening {
+        let lines = self.store().lines(self.world.workspace).await.unwrap();
+        let template = TemplateId::from_uuid(Uuid::from_u128(7));
+        lead.opening(found, &lines.lines[0], template, 1, self.store().now())
+    }
+
+    /// Records the start of a lead's first call under a lease. `found` is the contact as it was read.
+    async fn open(&self, leased: &LeasedLead, found: Option<&Contact>) -> (LeadRecorded, Lead) {
+        let opening = self.opening(&leased.lead, found).await;
+        let begun = leased.lead.begun(opening.contact.id, leased.lease, self.store().now());
+        let opened = self.store().open_lead(leased, &begun, &opening, found, RETRY_FOR).await.unwrap();
+        (opened, begun)
+    }
+
+    /// A lead under a lease whose first call has started.
+    async fn begun(&self) -> LeasedLead {
+        let mut leased = self.taken().await;
+        let (opened, begun) = self.open(&leased, None).await;
+        assert_eq!(opened, LeadRecorded::Done);
+        leased.lead = begun;
+        leased
+    }
+
+    async fn record(&self, leased: &LeasedLead, end: End) -> (LeadRecorded, Lead) {
+        let message = self.message().await;
+        let (next, word) = ended(&leased.lead, end);
+        let said = word.of(&message, self.store().now());
+        let both = said.as_ref().map(|said| (&message, said));
+        let rest = next.progress.next_at.map_or(Rest::Done, Rest::Closed);
+        let step = LeaseAfter::Released(rest.plan(FIRST_DUE, self.store().now()));
+        (self.store().record_lead(leased, &next, both, step, RETRY_FOR).await.unwrap(), next)
+    }
+
+    async fn stored(&self) -> Lead {
+        self.store().lead(self.world.workspace, self.lead.id).await.unwrap().unwrap()
+    }
+
+    async fn message(&self) -> Message {
+        let Lead { workspace_id, conversation, message, .. } = self.lead;
+        self.store().message(workspace_id, conversation, message).await.unwrap().unwrap()
+    }
+
+    async fn conversation(&self) -> Option<Conversation> {
+        self.store().conversation(self.lead.workspace_id, self.lead.conversation).await.unwrap()
+    }
+
+    fn row(&self) -> Value {
+        let rows = self.db().rows(Table::Leads);
+        rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap()
+    }
+
+    async fn due(&self) -> Vec<LaneId> {
+        self.db().due(LaneKind::Lead).await
+    }
+
+    /// The number of rows that a lead creates in each table, without search rows.
+    fn opened(&self) -> [usize; 3] {
+        let tables = [Table::Contacts, Table::Conversations, Table::Messages];
+        tables.map(|table| self.db().rows(table).iter().filter(|row| !is_hint(row)).count())
+    }
+
+    /// The number of search rows.
+    fn hints(&self) -> usize {
+        self.db().rows(Table::Contacts).iter().filter(|row| is_hint(row)).count()
+    }
+
+    /// The contacts that a search by the lead's number shows.
+    async fn found(&self) -> Vec<domain::ContactId> {
+        let search = SearchQuery::parse(PHONE).unwrap();
+        let query = ContactQuery { owner: None, search: Some(search), page_size: 10, after: None };
+        let page = self.store().contacts_page(self.world.workspace, query).await.unwrap();
+        page.items.into_iter().map(|contact| contact.id).collect()
+    }
+}
+
+fn is_hint(row: &Value) -> bool {
+    ["term", "phone"].contains(&row["kind"]["S"].as_str().unwrap())
+}
+
+fn ended(lead: &Lead, end: End) -> (Lead, domain::lead::MessageUpdate) {
+    lead.ended(end, &SendSchedule::recommended(), Jitter::NONE, TestClock::START)
+}
+
+fn sent() -> End {
+    End::Sent("wamid.1".to_owned())
+}
+
+/// A contact and its identity; a conversation and two lists; a message and a lane.
+const OPENED: [usize; 3] = [2, 3, 2];
+/// Three forms of the number and two names.
+const HINTS: usize = 5;
+
+#[tokio::test]
+async fn a_missing_or_finished_lead_is_not_leased() {
+    let leads = Leads::start().await;
+    let (workspace, nobody) = (leads.world.workspace, LeadId::from_uuid(Uuid::from_u128(1)));
+    let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
+    for (workspace, id) in [(workspace, nobody), (elsewhere, leads.lead.id)] {
+        let lease = leads.store().lease_lane(LaneId::Lead(workspace, id), LEASE).await.unwrap();
+        assert_eq!(lease, Lease::Unknown);
+    }
+    let rows = leads.db().rows(Table::Leads);
+    assert_eq!(rows.iter().filter(|row| row["sk"]["S"] == "L").count(), 1, "none is made by asking");
+    let leased = leads.begun().await;
+    leads.record(&leased, sent()).await;
+    assert_eq!(leads.lease().await, Lease::Finished);
+}
+
+#[tokio::test]
+async fn the_start_of_the_first_call_creates_all_rows_of_the_lead_in_two_round_trips() {
+    let leads = Leads::start().await;
+    let leased = leads.taken().await;
+    let opening = leads.opening(&leased.lead, None).await;
+    leads.store().workspace(leads.world.workspace).await.unwrap();
+    let begun = leased.lead.begun(opening.contact.id, leased.lease, leads.store().now());
+    leads.db().forget_calls();
+    let opened = leads.store().open_lead(&leased, &begun, &opening, None, RETRY_FOR).await.unwrap();
+    let calls: Vec<String> = leads.db().calls().into_iter().map(|call| call.operation).collect();
+    assert_eq!(opened, LeadRecorded::Done);
+    assert_eq!(calls, ["BatchWriteItem", "TransactWriteItems"], "what it is found by, and all the rest");
+    assert_eq!((leads.stored().await, leads.opened(), leads.hints()), (begun, OPENED, HINTS));
+    assert_eq!(leads.found().await, [opening.contact.id]);
+    assert_eq!(leads.conversation().await, Some(opening.conversation));
+    assert_eq!(leads.message().await, opening.message);
+    let contact = leads.store().contact(leads.world.workspace, opening.contact.id).await.unwrap();
+    assert_eq!(contact, Some(opening.contact));
+    let lane =
+        leads.store().lane_state(leads.world.workspace, leads.lead.conversation).await.unwrap().unwrap();
+    assert_eq!((lane.seq, lane.lease, lane.due_at, lane.open.entries), (1, None, None, vec![]));
+    assert_eq!(leads.lease().await, Lease::Held, "the lease stays");
+}
+
+#[tokio::test]
+async fn sending_never_changes_the_consent_or_the_data_of_a_lead() {
+    let leads = Leads::start().await;
+    let before = leads.row();
+    let leased = leads.begun().await;
+    leads.record(&leased, sent()).await;
+    let after = leads.row();
+    let constant = [
+        "consent",
+        "cellphone",
+        "name",
+        "brandId",
+        "landingUri",
+        "utm",
+        "conversationId",
+        "messageId",
+        "createdAt",
+        "timePk",
+        "timeSk",
+        "contactId",
+    ];
+    for name in constant {
+        assert!(!before[name].is_null(), "{name}");
+        assert_eq!(after[name], before[name], "{name}");
+    }
+    assert_eq!(leads.stored().await.consent, leads.lead.consent);
+}
+
+#[tokio::test]
+async fn a_start_whose_answer_is_lost_several_times_is_recognised() {
+    // The SDK makes three attempts; the fourth is a new transaction.
+    for (fault, times) in
+        [(Fault::AnswerLost, 1), (Fault::AnswerLost, 4), (Fault::Conflict, 3), (Fault::ItemThrottled, 3)]
+    {
+        let leads = Leads::start().await;
+        let leased = leads.taken().await;
+        leads.db().fail("TransactWriteItems", fault, times);
+        let (opened, begun) = leads.open(&leased, None).await;
+        assert_eq!((opened, leads.stored().await), (LeadRecorded::Done, begun), "{fault:?} {times}");
+        assert_eq!(leads.opened(), OPENED);
+    }
+}
+
+#[tokio::test]
+async fn only_one_of_two_senders_that_assume_the_lease_starts_and_records() {
+    let leads = Leads::start().await;
+    let late = leads.taken().await;
+    leads.db().clock().advance(LEASE + Duration::from_millis(1));
+    let mut mine = leads.taken().await;
+    assert_eq!(leads.open(&late, None).await.0, LeadRecorded::Lost);
+    assert_eq!(leads.opened(), [0, 0, 0]);
+    let (opened, begun) = leads.open(&mine, None).await;
+    assert_eq!((opened, leads.open(&late, None).await.0), (LeadRecorded::Done, LeadRecorded::Lost));
+    assert_eq!(leads.record(&late, sent()).await.0, LeadRecorded::Lost);
+    let without = late.lead.not_sent(NotSent::Failed(PartError::of("x")), TestClock::START).0;
+    let record =
+        leads.store().record_lead(&late, &without, None, LeaseAfter::Released(None), RETRY_FOR).await;
+    assert_eq!(record.unwrap(), LeadRecorded::Lost);
+    assert_eq!((leads.stored().await, leads.opened()), (begun.clone(), OPENED));
+    assert_eq!(leads.message().await.status(), MessageStatus::Sending);
+
+    mine.lead = begun;
+    let (recorded, next) = leads.record(&mine, sent()).await;
+    assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next));
+    assert_eq!(
+        leads.record(&mine, End::Unknown(PartError::of("x"))).await.0,
+        LeadRecorded::Lost,
+        "given back"
+    );
+    assert_eq!(leads.message().await.status(), MessageStatus::Sent);
+}
+
+#[tokio::test]
+async fn the_start_of_a_call_is_taken_back_whether_it_was_recorded_or_arrives_late() {
+    for recorded in [true, false] {
+        let leads = Leads::start().await;
+        let leased = leads.taken().await;
+        let begun = if recorded { Some(leads.open(&leased, None).await.1) } else { None };
+        leads.db().clock().advance(Duration::from_secs(1));
+        leads.db().forget_calls();
+        let at_once = Rest::Closed(leads.store().now()).plan(Duration::ZERO, leads.store().now());
+        assert!(leads.store().take_back_lead_begin(&leased, at_once, RETRY_FOR).await.unwrap());
+        assert_eq!(trips(&leads.db().calls()), 1);
+        let stored = leads.stored().await;
+        let mut expected = begun.unwrap_or_else(|| leased.lead.clone());
+        expected.progress.calling = None;
+        assert_eq!(stored, expected);
+        assert_eq!(leads.due().await.len(), 1, "at once");
+        assert!(leads.row().get("lease").is_none() && leads.row().get("leaseUntil").is_none());
+
+        // A start that was in flight all that time is refused.
+        assert_eq!(leads.open(&leased, None).await.0, LeadRecorded::Lost);
+        let late = leased.lead.begun(leased.lead.contact, leased.lease, TestClock::START);
+        let late =
+            leads.store().record_lead(&leased, &late, None, LeaseAfter::Kept, RETRY_FOR).await.unwrap();
+        assert_eq!((late, leads.stored().await), (LeadRecorded::Lost, expected.clone()));
+        assert_eq!(leads.opened(), if recorded { OPENED } else { [0, 0, 0] });
+        assert_eq!(leads.taken().await.lead, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_sender_cannot_take_back_the_start_of_another_sender() {
+    let leads = Leads::start().await;
+    let late = leads.taken().await;
+    leads.db().clock().advance(LEASE + Duration::from_millis(1));
+    let mine = leads.begun().await;
+    assert!(!leads.store().take_back_lead_begin(&late, None, RETRY_FOR).await.unwrap());
+    assert_eq!(leads.stored().await, mine.lead);
+    leads.db().fail("UpdateItem", Fault::AnswerLost, 4);
+    assert!(leads.store().take_back_lead_begin(&mine, None, RETRY_FOR).await.unwrap(), "it is known again");
+    assert_eq!(leads.stored().await.progress.calling, None);
+}
+
+#[tokio::test]
+async fn a_sender_that_dies_before_the_contact_is_stored_leaves_nothing_that_a_search_shows() {
+    for death in [Death::Before, Death::After] {
+        let leads = Leads::start().await;
+        let leased = leads.taken().await;
+        leads.store().workspace(leads.world.workspace).await.unwrap();
+        let opening = leads.opening(&leased.lead, None).await;
+        let begun = leased.lead.begun(opening.contact.id, leased.lease, leads.store().now());
+        let calls = match death {
+            Death::Before => 1,
+            Death::After => 0,
+        };
+        let dead = leads.db().die_after(calls, death);
+        tokio::select! {
+            _ = leads.store().open_lead(&leased, &begun, &opening, None, RETRY_FOR) => panic!("it is dead"),
+            _ = dead => {}
+        }
+        leads.db().revive();
+        assert_eq!((leads.hints(), leads.opened()), (HINTS, [0, 0, 0]), "{death:?}");
+        assert_eq!(leads.found().await, [], "{death:?}");
+        // The next visitor creates the same contact with these rows.
+        leads.db().clock().advance(LEASE + Duration::from_millis(1));
+        let next = leads.begun().await;
+        assert_eq!((leads.hints(), leads.opened()), (HINTS, OPENED), "{death:?}");
+        assert_eq!(leads.found().await, [next.lead.contact], "{death:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_starts_only_once_under_a_lease() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    let again = leased.lead.begun(leased.lead.contact, leased.lease, leads.store().now());
+    let record = leads.store().record_lead(&leased, &again, None, LeaseAfter::Kept, RETRY_FOR).await.unwrap();
+    assert_eq!((record, leads.stored().await), (LeadRecorded::Lost, leased.lead));
+}
+
+#[tokio::test]
+async fn the_end_of_a_call_is_recorded_with_its_message_and_releases_the_lead() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    leads.db().forget_calls();
+    let (recorded, next) = leads.record(&leased, sent()).await;
+    let writes: Vec<String> = leads.db().calls().into_iter().map(|call| call.operation).collect();
+    assert_eq!(
+        (recorded, writes),
+        (LeadRecorded::Done, vec!["GetItem".to_owned(), "TransactWriteItems".to_owned()])
+    );
+    assert_eq!(leads.stored().await, next);
+    let message = leads.message().await;
+    assert_eq!((message.status(), message.version), (MessageStatus::Sent, 2));
+    for name in ["lease", "leaseUntil", "dueAt", "dueShard", "error"] {
+        assert!(leads.row().get(name).is_none(), "{name}");
+    }
+    leads.db().clock().advance(FIRST_DUE + LEASE);
+    assert_eq!(leads.due().await, []);
+}
+
+#[tokio::test]
+async fn a_waiting_lead_is_released_until_its_moment() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    let (recorded, next) = leads.record(&leased, End::NotTaken).await;
+    assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next.clone()));
+    assert!(leads.row().get("lease").is_none() && leads.row().get("leaseUntil").is_none());
+    // The queue starts the next visitor; the sweeper does if that message is lost.
+    let at = next.progress.next_at.unwrap().plus(FIRST_DUE);
+    leads.db().clock().set(at.minus(Duration::from_millis(1)));
+    assert_eq!(leads.due().await, []);
+    leads.db().clock().set(at);
+    assert_eq!(leads.due().await.len(), 1);
+    assert_eq!(leads.taken().await.lead, next);
+}
+
+#[tokio::test]
+async fn a_record_whose_answer_is_lost_is_recognised_with_and_without_a_message() {
+    for end in [sent(), End::NotTaken, End::NotCalled] {
+        let leads = Leads::start().await;
+        let leased = leads.begun().await;
+        let operation = if end == sent() { "TransactWriteItems" } else { "UpdateItem" };
+        leads.db().fail(operation, Fault::AnswerLost, 4);
+        let (recorded, next) = leads.record(&leased, end.clone()).await;
+        assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next), "{end:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_changed_meanwhile_is_stale_and_the_lead_stays_as_it_was() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    let message = leads.message().await;
+    let (next, word) = ended(&leased.lead, sent());
+    let said = word.of(&message, leads.store().now()).unwrap();
+    let older = Message { version: 7, ..message };
+    let both = Some((&older, &said));
+    let record =
+        leads.store().record_lead(&leased, &next, both, LeaseAfter::Released(None), RETRY_FOR).await.unwrap();
+    assert_eq!((record, leads.stored().await), (LeadRecorded::Stale, leased.lead));
+}
+
+#[tokio::test]
+async fn a_contact_changed_or_created_meanwhile_is_stale_and_nothing_is_written() {
+    let leads = Leads::start().await;
+    let leased = leads.taken().await;
+    let blank = |id: u128| {
+        let id = domain::ContactId::from_uuid(Uuid::from_u128(id));
+        let cellphone = Some(leads.lead.cellphone.clone());
+        Contact { cellphone, ..Contact::blank(id, leads.world.workspace, TestClock::START) }
+    };
+    let contact = blank(1);
+    assert_eq!(leads.store().create_contact(&contact, "seed").await.unwrap(), Created::Done);
+    let rows = leads.opened();
+    let hints = leads.hints();
+    assert_eq!(leads.open(&leased, None).await.0, LeadRecorded::Stale, "the number is taken");
+    assert_eq!((leads.hints(), leads.found().await), (hints, vec![contact.id]), "none is left of nobody");
+
+    let next = Contact { first_name: PersonName::parse("María").ok(), version: 2, ..contact.clone() };
+    assert_eq!(leads.store().replace_contact(&contact, &next, "next").await.unwrap(), Replaced::Done);
+    assert_eq!(leads.open(&leased, Some(&contact)).await.0, LeadRecorded::Stale, "it has a name");
+    assert_eq!(leads.open(&leased, Some(&blank(2))).await.0, LeadRecorded::Stale, "it no longer exists");
+    assert_eq!(leads.stored().await, leased.lead);
+    assert_eq!(leads.opened()[1..], rows[1..]);
+
+    let (opened, begun) = leads.open(&leased, Some(&next)).await;
+    assert_eq!((opened, begun.contact), (LeadRecorded::Done, next.id));
+    let stored = leads.store().contact(leads.world.workspace, next.id).await.unwrap();
+    assert_eq!(stored, Some(next), "a contact with a name is not overwritten");
+}
+
+#[tokio::test]
+async fn a_retried_lead_is_due_at_once_if_it_was_not_changed_since_it_was_read() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    let (_, failed) = leads.record(&leased, End::Failed(PartError::of("131026"))).await;
+    leads.db().clock().advance(Duration::from_secs(60));
+    let next = failed.retried(leads.store().now()).unwrap();
+    leads.db().forget_calls();
+    leads.db().fail("UpdateItem", Fault::AnswerLost, 1);
+    assert!(leads.store().retry_lead(&failed, &next).await.unwrap());
+    assert_eq!(leads.db().calls().len(), 2, "the SDK repeats what was lost");
+    assert_eq!((leads.stored().await, leads.due().await.len()), (next.clone(), 1));
+    assert!(leads.row().get("error").is_none() && leads.row()["timeSk"]["S"].is_string());
+    assert!(!leads.store().retry_lead(&failed, &next).await.unwrap(), "it is another version");
+    assert_eq!(leads.taken().await.lead, next);
+}
+
+#[tokio::test]
+async fn numbers_opt_out_and_in() {
+    let leads = Leads::start().await;
+    let (store, workspace) = (leads.store(), leads.world.workspace);
+    let opt_out = |phone: &str, millis| (Cellphone::parse(phone).unwrap(), Timestamp::from_millis(millis));
+    let ((one, _), (other, _)) = (opt_out(PHONE, 1), opt_out("+12025550102", 2));
+    let add = async |(cellphone, since)| store.opt_out(workspace, &cellphone, since).await.unwrap();
+    assert!(!store.opted_out(workspace, &one).await.unwrap());
+    assert!(add(opt_out("+12025550102", 2)).await && add(opt_out(PHONE, 1)).await);
+    assert!(!add(opt_out(PHONE, 3)).await, "it stays since when it was");
+    leads.db().fail("PutItem", Fault::AnswerLost, 1);
+    assert!(add(opt_out("+12025550103", 4)).await, "its answer was lost");
+    assert!(store.opted_out(workspace, &one).await.unwrap());
+    let listed = [opt_out(PHONE, 1), opt_out("+12025550102", 2), opt_out("+12025550103", 4)];
+    let listed = listed.map(|(cellphone, since)| (Some(Chooser::Number(cellphone)), since));
+    let stored = store.opt_outs(workspace).await.unwrap();
+    assert_eq!(stored.into_iter().map(|stored| (stored.chooser, stored.since)).collect::<Vec<_>>(), listed);
+    let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
+    assert!(!store.opted_out(elsewhere, &one).await.unwrap());
+    assert_eq!(store.opt_outs(elsewhere).await.unwrap(), []);
+
+    assert!(store.opt_in(workspace, &one).await.unwrap());
+    assert!(!store.opt_in(workspace, &one).await.unwrap(), "it is not listed any more");
+    assert!(!store.opted_out(workspace, &one).await.unwrap());
+    assert!(store.opted_out(workspace, &other).await.unwrap());
+
+    store.hide_opt_out(workspace, &other).await.unwrap();
+    store.hide_opt_out(workspace, &one).await.unwrap();
+    assert!(store.opted_out(workspace, &other).await.unwrap(), "it holds without its number");
+    assert!(!store.opted_out(workspace, &one).await.unwrap(), "hiding makes no opt-out");
+    let rows = leads.db().rows(Table::Leads);
+    store.hide_opt_out(workspace, &Cellphone::parse("+12025550104").unwrap()).await.unwrap();
+    assert_eq!(leads.db().rows(Table::Leads), rows, "this number never chose");
+    assert_eq!(store.opt_outs(workspace).await.unwrap()[0].chooser, None);
+    assert!(store.lead(workspace, leads.lead.id).await.unwrap().is_some(), "leads are no numbers");
+}
+
+#[tokio::test]
+async fn an_opt_out_of_an_earlier_release_holds_until_another_choice() {
+    let leads = Leads::start().await;
+    let (store, workspace) = (leads.store(), leads.world.workspace);
+    let phone = Cellphone::parse(PHONE).unwrap();
+    let row = json!({
+        "pk": { "S": format!("{workspace}#O") },
+        "sk": { "S": Chooser::from(&phone).digest(workspace) },
+        "kind": { "S": "optOut" },
+        "sv": { "N": "1" },
+        "cellphone": { "S": PHONE },
+        "since": { "S": "2025-01-02T03:04:05.678Z" },
+    });
+    leads.db().import(Table::Leads, &[row]);
+    let listed = store.opt_outs(workspace).await.unwrap();
+    assert_eq!((listed[0].version, listed[0].source), (0, ChoiceSource::Operator));
+    assert!(!store.opt_out(workspace, &phone, store.now()).await.unwrap());
+    assert!(
+        store.opt_in(workspace, &phone).await.unwrap() && !store.opted_out(workspace, &phone).await.unwrap()
+    );
+}
+
+#[tokio::test]
+async fn a_choice_holds_for_the_number_and_the_user_id_and_a_late_one_changes_neither() {
+    let leads = Leads::start().await;
+    let (store, workspace) = (leads.store(), leads.world.workspace);
+    let phone = Cellphone::parse(PHONE).unwrap();
+    let user = ProviderUserId::parse("US.13491208655302741918").unwrap();
+    let choosers = OptOut::choosers(Some(&phone), Some(&user));
+    let choose = async |choice, millis| {
+        let at = Timestamp::from_millis(millis);
+        let chosen = Chosen { choice, source: ChoiceSource::Keyword, at, contact: Some(leads.lead.contact) };
+        store.choose(workspace, &choosers, chosen).await.unwrap()
+    };
+    let is_out = async || {
+        let (number, user) = (
+            store.opted_out(workspace, &phone).await.unwrap(),
+            store.opted_out(workspace, &user).await.unwrap(),
+        );
+        assert_eq!(number, user);
+        number
+    };
+    assert!(choose(Choice::Out, 1_000).await && is_out().await);
+    assert!(!choose(Choice::Out, 1_000).await, "a repeat");
+    assert!(choose(Choice::In, 2_000).await && !is_out().await);
+    assert!(!choose(Choice::Out, 1_000).await && !is_out().await, "a late repeat");
+    let rows = leads.db().rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == "optOut");
+    assert!(rows.clone().all(|row| row["expiresAt"]["N"].is_string()), "a choice to get templates expires");
+    assert_eq!(rows.filter(|row| row["isBeside"]["BOOL"] == true).count(), 1);
+    assert!(choose(Choice::Out, 3_000).await && is_out().await);
+    let rows = leads.db().rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == "optOut");
+    assert!(rows.clone().all(|row| row["expiresAt"].is_null()), "an opt-out never expires");
+    // Of two at the same time, both are recorded, and the later one holds.
+    tokio::join!(choose(Choice::In, 5_000), choose(Choice::Out, 6_000));
+    assert!(is_out().await);
+}
+
+/// A choice and the second in which it was made.
+type At = (Choice, i64);
+
+#[tokio::test]
+async fn a_choice_that_another_one_overtakes_is_judged_again() {
+    use Choice::{In, Out};
+    // The choices before, the slow one, the quick one, and what holds with its version.
+    for (case, before, slow, quick, holds) in [
+        ("there was no choice", None, (In, 1), (Out, 2), (Out, 1)),
+        ("the same choice was made again later", Some((Out, 1)), (In, 2), (Out, 3), (Out, 1)),
+        // Without a version of its own, the event of the second opt-in has the id of another one.
+        ("an opt-out of the same moment came in", Some((In, 1)), (In, 2), (Out, 1), (In, 3)),
+    ] {
+        let choices = Choices::start().await;
+        if let Some(before) = before {
+            choices.choose(before).await;
+        }
+        choices.overtake(slow, quick).await;
+        assert_eq!(choices.stored(), holds, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_choice_that_overtakes_another_one_after_an_earlier_release_is_kept() {
+    let choices = Choices::start().await;
+    choices.choose((Choice::Out, 1)).await;
+    let mut row = choices.row();
+    for name in ["version", "latest", "updatedAt", "choice", "source"] {
+        row.as_object_mut().unwrap().remove(name);
+    }
+    choices.world.db.import(Table::Leads, &[row]);
+    choices.overtake((Choice::In, 2), (Choice::Out, 3)).await;
+    assert_eq!(choices.stored(), (Choice::Out, 1));
+}
+
+/// The choices of one number.
+struct Choices {
+    world: World,
+    number: [Chooser; 1],
+}
+
+impl Choices {
+    async fn start() -> Self {
+        let number = Cellphone::parse(PHONE).unwrap();
+        Self { world: World::start().await, number: [Chooser::Number(number)] }
+    }
+
+    async fn choose(&self, (choice, second): At) {
+        let at = Timestamp::from_millis(second * 1_000);
+        let chosen = Chosen { choice, source: ChoiceSource::Keyword, at, contact: None };
+        self.world.db.store().choose(self.world.workspace, &self.number, chosen).await.unwrap();
+    }
+
+    /// Makes the quick choice between the read and the write of the slow one.
+    async fn overtake(&self, slow: At, quick: At) {
+        let db = &self.world.db;
+        db.forget_calls();
+        let held = db.hold("TransactWriteItems");
+        let meanwhile = async {
+            db.begun("TransactWriteItems", 1).await;
+            self.choose(quick).await;
+            drop(held);
+        };
+        tokio::join!(self.choose(slow), meanwhile);
+    }
+
+    fn row(&self) -> Value {
+        let rows = self.world.db.rows(Table::Leads);
+        rows.into_iter().find(|row| row["kind"]["S"] == "optOut").unwrap()
+    }
+
+    /// The choice that is kept, and its version.
+    fn stored(&self) -> (Choice, i64) {
+        let row = self.row();
+        let choice = Choice::parse(row["choice"]["S"].as_str().unwrap()).unwrap();
+        (choice, row["version"]["N"].as_str().unwrap().parse().unwrap())
+    }
+}
+
+/// Leads of a workspace in the order of their numbers, every third of them FAILED; some at the same moment.
+async fn many(count: usize) -> (World, Vec<LeadId>) {
+    let world = World::start().await;
+    let first = world.lead(PHONE, |_| ()).await;
+    let rows = world.db.rows(Table::Leads);
+    let row = rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap();
+    let mut ids = vec![first.id];
+    let mut imported = vec![];
+    for number in 1..count {
+        let id = Uuid::from_u64_pair(0x4000, 0x8000_0000_0001_0000 + number as u64);
+        let at = TestClock::START.plus(Duration::from_secs(number as u64 / 2));
+        let (workspace, mut row) = (World::WORKSPACE, row.clone());
+        row["pk"] = json!({ "S": format!("{workspace}#L#{id}") });
+        row["createdAt"] = json!({ "S": at.to_string() });
+        row["timeSk"] = json!({ "S": format!("{:013}#{id}", 9_999_999_999_999 - at.as_millis()) });
+        if number % 3 == 0 {
+            row["stage"] = json!({ "S": "FAILED" });
+            row["state"] = json!({ "S": "FAILED" });
+        }
+        imported.push(row);
+        ids.push(LeadId::from_uuid(id));
+    }
+    world.db.import(Table::Leads, &imported);
+    (world, ids)
+}
+
+/// All pages of this size.
+async fn pages(world: &World, state: Option<LeadState>, limit: u16) -> Vec<Vec<Lead>> {
+    let (mut pages, mut from) = (vec![], None::<String>);
+    loop {
+        let page = world.db.store().leads(world.workspace, state, from.as_deref(), limit).await.unwrap();
+        assert!(page.leads.len() <= usize::from(limit.clamp(1, Store::MOST_LEADS)));
+        pages.push(page.leads);
+        from = page.next;
+        if from.is_none() {
+            return pages;
+        }
+    }
+}
+
+#[tokio::test]
+async fn leads_are_listed_page_by_page_newest_first_each_once() {
+    let (world, ids) = many(251).await;
+    for limit in [1, 7, 100, 1_000] {
+        let pages = pages(&world, None, limit).await;
+        let whole = usize::from(limit.min(Store::MOST_LEADS));
+        assert_eq!(pages.len(), ids.len().div_ceil(whole), "{limit}");
+        let leads: Vec<Lead> = pages.concat();
+        let mut listed: Vec<LeadId> = leads.iter().map(|lead| lead.id).collect();
+        assert!(leads.is_sorted_by_key(|lead| (std::cmp::Reverse(lead.created_at), lead.id.to_string())));
+        listed.sort_unstable_by_key(ToString::to_string);
+        let mut expected = ids.clone();
+        expected.sort_unstable_by_key(ToString::to_string);
+        assert_eq!(listed, expected, "{limit}");
+    }
+    world.db.forget_calls();
+    world.db.store().leads(world.workspace, None, None, 100).await.unwrap();
+    assert_eq!(trips(&world.db.calls()), 2);
+}
+
+#[tokio::test]
+async fn leads_of_one_state_are_listed_without_the_others() {
+    let (world, ids) = many(251).await;
+    for limit in [5, 83, 100] {
+        let pages = pages(&world, Some(LeadState::Failed), limit).await;
+        assert!(pages[..pages.len() - 1].iter().all(|page| page.len() == usize::from(limit)), "{limit}");
+        let leads = pages.concat();
+        assert!(leads.iter().all(|lead| lead.state == LeadState::Failed));
+        assert!(leads.is_sorted_by_key(|lead| std::cmp::Reverse(lead.created_at)));
+        assert_eq!(leads.len(), ids.len() / 3, "{limit}");
+    }
+    assert_eq!(pages(&world, Some(LeadState::Sent), 20).await.concat(), []);
+    let queued = pages(&world, Some(LeadState::Queued), 20).await.concat();
+    assert_eq!(queued.len(), ids.len() - ids.len() / 3);
+    assert!(queued.iter().all(|lead| lead.state == LeadState::Queued));
+    let (elsewhere, _) = world.second_workspace().await;
+    let page = world.db.store().leads(elsewhere, None, None, 20).await.unwrap();
+    assert_eq!((page.leads, page.next), (vec![], None));
+}
+
+#[tokio::test]
+async fn a_row_of_an_earlier_release_keeps_its_state_in_lists_and_under_a_lease() {
+    let world = World::start().await;
+    let store = world.db.store();
+    for (number, state) in LeadState::NAMES.iter().enumerate() {
+        let lead = world.lead(&format!("+1202555010{number}"), |_| ()).await;
+        let pk = format!("{}#L#{}", World::WORKSPACE, lead.id);
+        let mut row = world.db.rows(Table::Leads).into_iter().find(|row| row["pk"]["S"] == pk).unwrap();
+        row.as_object_mut().unwrap().remove("stage").unwrap();
+        row["state"] = json!({ "S": state });
+        world.db.import(Table::Leads, &[row]);
+
+        let state = LeadState::parse(state).unwrap();
+        assert_eq!(store.lead(world.workspace, lead.id).await.unwrap().unwrap().state, state);
+        assert_eq!(store.lead_state(world.workspace, lead.id).await.unwrap(), Some(state));
+        let listed = pages(&world, Some(state), 20).await.concat();
+        assert_eq!(listed.iter().map(|lead| lead.id).collect::<Vec<_>>(), [lead.id], "{state:?}");
+        let lease = store.lease_lane(LaneId::Lead(world.workspace, lead.id), LEASE).await.unwrap();
+        let is_open = matches!(state, LeadState::Queued | LeadState::Sending);
+        assert_eq!(matches!(lease, Lease::Taken(_)), is_open, "{state:?}: {lease:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_lead_accepted_during_paging_causes_no_duplicates() {
+    let (world, _) = many(20).await;
+    let store = world.db.store();
+    let page = store.leads(world.workspace, None, None, 10).await.unwrap();
+    world.db.clock().advance(Duration::from_secs(3_600));
+    let new = world.lead("+12025550199", |_| ()).await;
+    let rest = store.leads(world.workspace, None, page.next.as_deref(), 10).await.unwrap();
+    assert_eq!((rest.leads.len(), rest.next), (10, None));
+    assert!(rest.leads.iter().all(|lead| lead.id != new.id && !page.leads.contains(lead)));
+    let first = store.leads(world.workspace, None, None, 1).await.unwrap();
+    assert_eq!(first.leads[0], new);
+}

@@ -1,0 +1,568 @@
+//! Settings that operators make and change: versions, races, lost answers.
+
+use domain::access::api_key::{Grant, RateLimit};
+use domain::attribute::NewAttribute;
+use domain::settings::line::Provider;
+use domain::settings::template::{ContactField, NewTemplate, ParameterValue, Source, Variable};
+use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
+use domain::{
+    ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
+    ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter,
+    Ids, KeyId, Line, Lines, Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team,
+    TeamId, Template, TemplateId, TemplateScope, TrustedReceivers, User, UserId, UserRef, WebhookEndpoint,
+    Workspace, WorkspaceId,
+};
+use harness::{Fault, TestClock, TestDb, trips};
+use store::{LineWritten, Revoked, Store, StoreError, Table, Tables, TemplateOwner, UserCreated};
+
+async fn with_workspace() -> (TestDb, Workspace) {
+    let db = TestDb::start().await;
+    let id = WorkspaceId::generate(db.store().ids());
+    let workspace = Workspace::new(id, "Aster", TestClock::START).unwrap();
+    assert!(db.store().create_workspace(&workspace).await.unwrap());
+    (db, workspace)
+}
+
+fn user(workspace: &Workspace, ids: &dyn Ids, email: &str) -> User {
+    User::new(UserId::generate(ids), workspace.id, Email::parse(email).unwrap(), TestClock::START)
+}
+
+fn endpoint(workspace: &Workspace, ids: &dyn Ids) -> (WebhookEndpoint, EndpointSecrets) {
+    let endpoint = WebhookEndpoint {
+        id: EndpointId::generate(ids),
+        workspace_id: workspace.id,
+        url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
+        state: EndpointState::Enabled,
+        filter: EventFilter::parse(["contact.updated"]).unwrap(),
+        caps: EndpointCaps { concurrency: Some(4), per_second: None },
+        slots: 2,
+        forgets_before: None,
+        created_at: TestClock::START,
+        version: 1,
+    };
+    let secret = |byte| SigningSecret::from_entropy([byte; 32]);
+    let signing = SigningSecrets {
+        active: secret(1),
+        next: Some(secret(2)),
+        previous: Some((secret(3), TestClock::START)),
+    };
+    (endpoint, EndpointSecrets { api_key: ReceiverKey::parse("customer-key").unwrap(), signing })
+}
+
+fn brand(workspace: &Workspace, id: &str) -> Brand {
+    Brand::new(BrandId::parse(id).unwrap(), workspace.id, "A brand", TestClock::START).unwrap()
+}
+
+fn line(workspace: &Workspace, channel: &str, brand: &Brand) -> Line {
+    let (channel, account) =
+        (ChannelId::parse(channel).unwrap(), BusinessAccountId::parse("2055500001").unwrap());
+    Line::new(workspace.id, channel, brand.id.clone(), account, TestClock::START).unwrap()
+}
+
+fn template(scope: TemplateScope, ids: &dyn Ids) -> Template {
+    let of_contact = |name, field, fallback: Option<&str>| {
+        let fallback = fallback.map(|text| ParameterValue::parse(text).unwrap());
+        Variable::new(name, Source::Contact { field, fallback }).unwrap()
+    };
+    let wanted = NewTemplate {
+        scope,
+        provider: Provider::WhatsApp,
+        name: "welcome",
+        language: "en_US",
+        variables: vec![
+            Variable::new("code", Source::Caller).unwrap(),
+            of_contact("name", ContactField::FirstName, Some("friend")),
+            of_contact("mail", ContactField::Email, None),
+        ],
+        approved_by: ["1", "2"].map(|id| BusinessAccountId::parse(id).unwrap()).into(),
+    };
+    Template::new(wanted, ids, TestClock::START).unwrap()
+}
+
+/// The current workspace.
+async fn now(db: &TestDb, workspace: &Workspace) -> Workspace {
+    db.store().workspace(workspace.id).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_stale_version_does_not_replace_a_newer_one() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let team = Team::new(TeamId::generate(store.ids()), workspace.id, "Sales", TestClock::START).unwrap();
+    assert!(store.create_team(&workspace, &team).await.unwrap());
+    assert!(!store.create_team(&now(&db, &workspace).await, &team).await.unwrap());
+    let member = |_| UserId::generate(store.ids());
+    let all: Vec<UserId> = (0..Team::MAX_MEMBERS).map(member).collect();
+    let full = team.with(&all).unwrap().unwrap();
+    assert!(store.replace_team(&full).await.unwrap());
+    assert!(!store.replace_team(&team.with(&all[..1]).unwrap().unwrap()).await.unwrap());
+    assert_eq!(store.team(workspace.id, team.id).await.unwrap(), Some(full.clone()));
+    assert_eq!(store.teams(workspace.id).await.unwrap(), [full]);
+}
+
+#[tokio::test]
+async fn a_change_whose_answer_was_lost_is_recognised_in_its_row() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let team = Team::new(TeamId::generate(store.ids()), workspace.id, "Sales", TestClock::START).unwrap();
+    assert!(store.create_team(&workspace, &team).await.unwrap());
+    let next = team.with(&[UserId::generate(store.ids())]).unwrap().unwrap();
+    db.fail("PutItem", Fault::AnswerLost, 1);
+    assert!(store.replace_team(&next).await.unwrap());
+}
+
+#[tokio::test]
+async fn of_two_concurrent_users_with_one_address_one_is_created() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let (one, other) =
+        (user(&workspace, store.ids(), "ada@example.com"), user(&workspace, store.ids(), "ADA@example.com"));
+    let made = tokio::join!(store.create_user(&one), store.create_user(&other));
+    let made = [made.0.unwrap(), made.1.unwrap()];
+    assert_eq!(made.iter().filter(|made| **made == UserCreated::Done).count(), 1);
+    assert_eq!(store.users(workspace.id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_user_is_replaced_only_by_the_next_version_and_by_nobody_with_the_same_id() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let ada = user(&workspace, store.ids(), "ada@example.com");
+    assert_eq!(store.create_user(&ada).await.unwrap(), UserCreated::Done);
+    let other = User { id: ada.id, ..user(&workspace, store.ids(), "bob@example.com") };
+    assert_ne!(store.create_user(&other).await.unwrap(), UserCreated::Done);
+    assert_eq!(store.users(workspace.id).await.unwrap(), std::slice::from_ref(&ada));
+
+    let disabled = ada.disabled(TestClock::START).unwrap();
+    assert!(store.replace_user(&disabled).await.unwrap());
+    assert!(!store.replace_user(&User { version: 2, ..ada.clone() }).await.unwrap());
+    for named in [UserRef::Id(ada.id), UserRef::Email(ada.email.clone())] {
+        assert_eq!(store.user_by_ref(workspace.id, &named).await.unwrap(), Some(disabled.clone()));
+    }
+}
+
+#[tokio::test]
+async fn a_user_is_found_by_id_and_e_mail_in_one_round_trip_and_only_in_its_workspace() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let ada = user(&workspace, store.ids(), "Ada@example.com");
+    store.create_user(&ada).await.unwrap();
+    let by_email = UserRef::Email(Email::parse("ada@EXAMPLE.com").unwrap());
+    for named in [UserRef::Id(ada.id), by_email.clone()] {
+        db.forget_calls();
+        assert_eq!(store.user_by_ref(workspace.id, &named).await.unwrap().as_ref(), Some(&ada));
+        assert_eq!(trips(&db.calls()), 1);
+        let foreign = WorkspaceId::generate(store.ids());
+        assert_eq!(store.user_by_ref(foreign, &named).await.unwrap(), None);
+    }
+    let disabled = ada.disabled(TestClock::START).unwrap();
+    assert!(store.replace_user(&disabled).await.unwrap());
+    assert!(!store.replace_user(&disabled).await.unwrap());
+    assert_eq!(store.user_by_ref(workspace.id, &by_email).await.unwrap(), Some(disabled));
+}
+
+#[tokio::test]
+async fn a_hundred_definitions_are_one_read_and_a_concurrent_addition_is_refused() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let definition = |n: usize| {
+        let wanted = NewAttribute {
+            category: AttributeCategory::Open,
+            attribute_type: AttributeType::Text,
+            key_name: &format!("key{n}"),
+            is_required: n == 0,
+            values: &[],
+        };
+        AttributeDefinition::new(workspace.id, &wanted, store.ids(), TestClock::START).unwrap()
+    };
+    let mut seen = workspace.clone();
+    for n in 0..100 {
+        assert!(store.create_definition(&seen, &definition(n)).await.unwrap());
+        assert!(!store.create_definition(&seen, &definition(n)).await.unwrap());
+        seen = store.workspace(workspace.id).await.unwrap().unwrap();
+    }
+    db.forget_calls();
+    let definitions = store.definitions(workspace.id).await.unwrap();
+    assert_eq!((definitions.iter().count(), trips(&db.calls())), (100, 1));
+    let first = definitions.iter().next().unwrap();
+    assert!(!store.create_definition(&seen, first).await.unwrap(), "its id is taken");
+    let archived = first.archived(TestClock::START).unwrap();
+    let stale = Workspace { version: seen.version - 1, ..seen.clone() };
+    assert!(!store.change_definition(&stale, &archived).await.unwrap());
+    assert!(store.change_definition(&seen, &archived).await.unwrap());
+    assert!(!store.change_definition(&now(&db, &workspace).await, &archived).await.unwrap());
+    let archived = store.definitions(workspace.id).await.unwrap();
+    assert_eq!(archived.active(TestClock::START).count(), 99);
+    assert!(archived.version() > definitions.version());
+}
+
+#[tokio::test]
+async fn an_endpoint_and_its_secrets_are_created_and_deleted_together() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let (made, secrets) = endpoint(&workspace, store.ids());
+    assert!(store.create_endpoint(&workspace, &made, &secrets).await.unwrap());
+    assert_eq!(store.endpoints(workspace.id).await.unwrap(), std::slice::from_ref(&made));
+    assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), Some(made.clone()));
+    assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), Some(secrets.clone()));
+
+    let seen = now(&db, &workspace).await;
+    let again = WebhookEndpoint { caps: EndpointCaps::default(), ..made.clone() };
+    assert!(!store.create_endpoint(&seen, &again, &secrets).await.unwrap(), "its id is taken");
+    assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), Some(made.clone()));
+
+    let changed = WebhookEndpoint { version: 2, ..made.clone() };
+    assert!(
+        !store.delete_endpoint(&changed).await.unwrap(),
+        "it is not as it was read: it may have other slots"
+    );
+    assert!(store.delete_endpoint(&made).await.unwrap());
+    assert!(!store.delete_endpoint(&made).await.unwrap());
+    assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), None);
+    assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), None);
+    let since = |at| store.endpoints_deleted_since(workspace.id, at);
+    let slot = |number| Slot { workspace: workspace.id, endpoint: made.id, number };
+    assert_eq!(since(TestClock::START).await.unwrap(), [slot(0), slot(1)], "their deliveries are kept");
+    let later = TestClock::START.plus(std::time::Duration::from_millis(1));
+    assert_eq!(since(later).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn an_endpoint_is_disabled_once_and_keeps_the_first_reason() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let (made, secrets) = endpoint(&workspace, store.ids());
+    store.create_endpoint(&workspace, &made, &secrets).await.unwrap();
+    let gone = made.disabled(DisabledReason::Gone, TestClock::START).unwrap();
+    let both = tokio::join!(store.replace_endpoint(&gone), store.replace_endpoint(&gone));
+    assert_eq!([both.0.unwrap(), both.1.unwrap()].iter().filter(|done| **done).count(), 1);
+    let disabled = store.endpoint(workspace.id, made.id).await.unwrap().unwrap();
+    assert_eq!(disabled, gone);
+    assert_eq!(disabled.disabled(DisabledReason::Operator, TestClock::START), None);
+}
+
+#[tokio::test]
+async fn signing_secrets_are_replaced_only_if_neither_changed_since() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let secret = |byte| SigningSecret::from_entropy([byte; 32]);
+    let of = |active, next: Option<u8>| SigningSecrets {
+        active: secret(active),
+        next: next.map(secret),
+        previous: None,
+    };
+    // What was read, what another command stored meanwhile, and what the late command stores.
+    for (seen, meanwhile, late) in
+        [(of(1, None), of(2, None), of(1, Some(3))), (of(1, Some(2)), of(1, Some(3)), of(2, None))]
+    {
+        let (made, secrets) = endpoint(&workspace, store.ids());
+        let secrets = EndpointSecrets { signing: seen.clone(), ..secrets };
+        assert!(store.create_endpoint(&now(&db, &workspace).await, &made, &secrets).await.unwrap());
+        let replace =
+            async |next| store.replace_signing_secrets(workspace.id, made.id, &seen, next).await.unwrap();
+        assert!(replace(&meanwhile).await);
+        assert!(!replace(&late).await);
+        let stored = store.endpoint_secrets(workspace.id, made.id).await.unwrap().unwrap();
+        assert_eq!(stored.signing, meanwhile);
+    }
+}
+
+#[tokio::test]
+async fn an_app_of_the_provider_is_created_once_and_replaced_only_by_its_next_version() {
+    let db = TestDb::start().await;
+    let store = db.store();
+    let made = ProviderApp {
+        id: ProviderAppId::parse("1042").unwrap(),
+        workspace: None,
+        secret: ProviderApp::secret("first-secret-0123456789abcdef").unwrap(),
+        previous: None,
+        verify_token: ProviderApp::new_verify_token(&[7; 32]),
+        created_at: TestClock::START,
+        version: 1,
+    };
+    let rotated = |secret| made.rotated(ProviderApp::secret(secret).unwrap(), TestClock::START);
+    assert!(store.create_provider_app(&made).await.unwrap());
+    let (one, other) = (rotated("second-secret-0123456789abcdef"), rotated("third-secret-0123456789abcdef"));
+    assert!(!store.create_provider_app(&one).await.unwrap());
+    assert_eq!(store.provider_apps().await.unwrap(), std::slice::from_ref(&made));
+    assert!(store.replace_provider_app(&one).await.unwrap());
+    assert!(!store.replace_provider_app(&other).await.unwrap(), "the second secret signs already");
+    assert_eq!(store.provider_apps().await.unwrap(), [one]);
+}
+
+#[tokio::test]
+async fn a_key_is_read_back_unchanged_and_its_row_outlives_its_expiry_by_30_days() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let grant = Grant {
+        scopes: Scopes::parse(["contacts:read"]).unwrap(),
+        rate: RateLimit { per_second: 7, burst: 8 },
+        expires_at: Some(TestClock::START.plus(std::time::Duration::from_millis(1))),
+    };
+    let key =
+        ApiKey::new(KeyId::generate(store.ids()), workspace.id, "CRM", grant, TestClock::START).unwrap();
+    store.create_api_key("abc", &key).await.unwrap();
+    db.forget_calls();
+    assert_eq!(store.api_key("abc").await.unwrap(), Some(key.clone()));
+    assert_eq!(trips(&db.calls()), 1);
+    assert_eq!(store.api_key("abd").await.unwrap(), None);
+    assert_eq!(store.api_keys(workspace.id).await.unwrap(), [key]);
+    assert!(store.create_api_key("abc", &store.api_keys(workspace.id).await.unwrap()[0]).await.is_err());
+
+    let get = db.client().get_item().table_name(db.table(Table::ApiKeys));
+    let (pk, sk) = ("abc".to_owned(), "K".to_owned());
+    let row = get
+        .key("pk", aws_sdk_dynamodb::types::AttributeValue::S(pk))
+        .key("sk", aws_sdk_dynamodb::types::AttributeValue::S(sk))
+        .send()
+        .await
+        .unwrap()
+        .item
+        .unwrap();
+    let ttl: i64 = row["expiresAt"].as_n().unwrap().parse().unwrap();
+    assert_eq!(ttl, TestClock::START.as_seconds() + 30 * 24 * 3600);
+}
+
+#[tokio::test]
+async fn a_key_is_revoked_once_and_not_after_its_row_was_deleted() {
+    for is_deleted in [false, true] {
+        let (db, workspace) = with_workspace().await;
+        let store = db.store();
+        let grant = Grant {
+            scopes: Scopes::parse(["contacts:read"]).unwrap(),
+            rate: RateLimit { per_second: 7, burst: 8 },
+            expires_at: None,
+        };
+        let id = KeyId::generate(store.ids());
+        let key = ApiKey::new(id, workspace.id, "CRM", grant, TestClock::START).unwrap();
+        store.create_api_key("abc", &key).await.unwrap();
+        let held = db.hold("UpdateItem");
+        let meanwhile = async {
+            db.begun("UpdateItem", 1).await;
+            if is_deleted {
+                let s = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
+                let delete = db.client().delete_item().table_name(db.table(Table::ApiKeys));
+                delete.key("pk", s("abc")).key("sk", s("K")).send().await.unwrap();
+            } else {
+                assert_eq!(store.revoke_api_key(workspace.id, id).await.unwrap(), Revoked::Done);
+                db.clock().advance(std::time::Duration::from_secs(1));
+            }
+            drop(held);
+            db.rows(Table::ApiKeys)
+        };
+        let (revoked, rows) = tokio::join!(store.revoke_api_key(workspace.id, id), meanwhile);
+        let expected = if is_deleted { Revoked::Unknown } else { Revoked::Already };
+        assert_eq!(revoked.unwrap(), expected);
+        assert_eq!(db.rows(Table::ApiKeys), rows);
+    }
+}
+
+#[tokio::test]
+async fn a_row_of_a_later_schema_is_not_read() {
+    let (db, workspace) = with_workspace().await;
+    let update = db.client().update_item().table_name(db.table(Table::Workspaces));
+    let value = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
+    update
+        .key("pk", value(&format!("{}#W", workspace.id)))
+        .key("sk", value("W"))
+        .update_expression("SET sv = :later")
+        .expression_attribute_values(":later", aws_sdk_dynamodb::types::AttributeValue::N("2".to_owned()))
+        .send()
+        .await
+        .unwrap();
+    let read = db.store().workspace(workspace.id).await;
+    assert!(matches!(read, Err(StoreError::Unreadable { .. })), "{read:?}");
+}
+
+#[tokio::test]
+async fn a_missing_table_is_distinguished_from_other_failures() {
+    let (db, workspace) = with_workspace().await;
+    let gone =
+        |store: Store| async move { store.workspace(workspace.id).await.unwrap_err().is_missing_table() };
+    db.fail("GetItem", Fault::Throttled, 3);
+    assert!(!gone(db.store().clone()).await);
+    db.client().delete_table().table_name(db.table(Table::Workspaces)).send().await.unwrap();
+    assert!(gone(db.store().clone()).await);
+}
+
+#[tokio::test]
+async fn lines_and_brands_are_one_query_and_a_line_is_stored_with_its_token_and_as_default() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let alpha = brand(&workspace, "alpha");
+    assert!(store.create_brand(&workspace, &alpha).await.unwrap());
+    let (first, token) = (line(&workspace, "1055500001", &alpha), Secret::new("token-1"));
+    let alphas_next = Lines { brands: vec![alpha], ..Lines::default() }.admit_line(&first).unwrap().unwrap();
+    let next = now(&db, &workspace).await.with_line(&first.channel, false);
+    let written = store.create_line(&next, &first, Some(&alphas_next), &token).await.unwrap();
+    assert_eq!(written, LineWritten::Done);
+    assert_eq!(now(&db, &workspace).await, next);
+    let (second, next) =
+        (line(&workspace, "0055500002", &alphas_next), next.with_line(&first.channel, false));
+    assert_eq!(store.create_line(&next, &second, None, &token).await.unwrap(), LineWritten::Done);
+
+    db.forget_calls();
+    let found = store.lines(workspace.id).await.unwrap();
+    assert_eq!((db.calls().len(), trips(&db.calls())), (1, 1));
+    // Lines created at the same moment are sorted by id.
+    let expected = Lines { lines: vec![second, first.clone()], brands: vec![alphas_next], default: None };
+    assert_eq!(found, expected);
+    assert_eq!(store.line(workspace.id, &first.channel).await.unwrap(), Some(first.clone()));
+    assert_eq!(store.line_token(workspace.id, &first.channel).await.unwrap(), Some(token));
+
+    let foreign = WorkspaceId::generate(store.ids());
+    assert_eq!(store.lines(foreign).await.unwrap(), Lines::default());
+    assert_eq!(store.line(foreign, &first.channel).await.unwrap(), None);
+    assert_eq!(store.line_token(foreign, &first.channel).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_concurrent_brand_or_line_is_refused_and_writes_nothing() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let alpha = brand(&workspace, "alpha");
+    assert!(store.create_brand(&workspace, &alpha).await.unwrap());
+    assert!(!store.create_brand(&workspace, &brand(&workspace, "beta")).await.unwrap());
+    let one = line(&workspace, "1", &alpha);
+    let token = Secret::new("token-1");
+    let stale = workspace.with_line(&one.channel, false);
+    assert_eq!(store.create_line(&stale, &one, None, &token).await.unwrap(), LineWritten::Changed);
+
+    let seen = now(&db, &workspace).await;
+    assert!(!store.create_brand(&seen, &alpha).await.unwrap());
+    // The brand got its first line since it was read.
+    let other_brand = Brand { version: 3, line: Some(one.channel.clone()), ..alpha.clone() };
+    let next = seen.with_line(&one.channel, false);
+    let written = store.create_line(&next, &one, Some(&other_brand), &token).await.unwrap();
+    assert_eq!(written, LineWritten::Changed);
+    assert_eq!(store.lines(workspace.id).await.unwrap(), Lines { brands: vec![alpha], ..Lines::default() });
+    assert_eq!(store.line_token(workspace.id, &one.channel).await.unwrap(), None);
+    assert_eq!(now(&db, &workspace).await, seen);
+
+    assert_eq!(store.create_line(&next, &one, None, &token).await.unwrap(), LineWritten::Done);
+    let again = next.with_line(&one.channel, false);
+    let written = store.create_line(&again, &one, None, &Secret::new("token-2")).await.unwrap();
+    assert_eq!(written, LineWritten::Changed);
+    assert_eq!(store.line_token(workspace.id, &one.channel).await.unwrap(), Some(token));
+}
+
+#[tokio::test]
+async fn a_token_is_remembered_for_five_minutes_and_a_missing_one_is_not() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let alpha = brand(&workspace, "alpha");
+    assert!(store.create_brand(&workspace, &alpha).await.unwrap());
+    let line = line(&workspace, "1055500001", &alpha);
+    let token = || async { store.line_token(workspace.id, &line.channel).await.unwrap() };
+    assert_eq!(token().await, None);
+    let (old, new) = (Secret::new("token-1"), Secret::new("token-2"));
+    let next = now(&db, &workspace).await.with_line(&line.channel, false);
+    assert_eq!(store.create_line(&next, &line, None, &old).await.unwrap(), LineWritten::Done);
+    assert_eq!(token().await, Some(old.clone()));
+
+    // Another process replaces the token.
+    let tables = Tables::of_stack("test");
+    let another = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
+    let second = line.with_new_token();
+    assert_eq!(another.set_line_token(&second, &new).await.unwrap(), LineWritten::Done);
+    assert_eq!(another.set_line_token(&second, &old).await.unwrap(), LineWritten::Changed);
+    db.forget_calls();
+    db.clock().advance(std::time::Duration::from_millis(299_999));
+    assert_eq!((token().await, trips(&db.calls())), (Some(old), 0));
+    db.clock().advance(std::time::Duration::from_millis(1));
+    assert_eq!((token().await, trips(&db.calls())), (Some(new), 1));
+    // A process uses its own change at once.
+    let third = second.with_new_token();
+    assert_eq!(store.set_line_token(&third, &Secret::new("token-3")).await.unwrap(), LineWritten::Done);
+    assert_eq!(token().await, Some(Secret::new("token-3")));
+}
+
+#[tokio::test]
+async fn the_settings_of_a_workspace_are_read_back_and_absent_ones_have_their_defaults() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let sequence = vec![TemplateId::generate(store.ids()), TemplateId::generate(store.ids())];
+    let onboarding = Onboarding { overriding: Override::FirstOnly, sequence };
+    let channel = ChannelId::parse("1").unwrap();
+    let next = workspace.with_onboarding(onboarding).unwrap();
+    assert!(store.replace_workspace(&next).await.unwrap());
+    assert!(!store.replace_workspace(&next).await.unwrap());
+    let next = next.with_default_line(&channel).unwrap();
+    assert!(store.replace_workspace(&next).await.unwrap());
+    assert_eq!(now(&db, &workspace).await, next);
+
+    let value = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
+    let update = db.client().update_item().table_name(db.table(Table::Workspaces));
+    let update = update.key("pk", value(&format!("{}#W", workspace.id))).key("sk", value("W"));
+    update.update_expression("REMOVE onboarding, defaultLine").send().await.unwrap();
+    assert_eq!(now(&db, &workspace).await, Workspace { version: 3, ..workspace });
+}
+
+#[tokio::test]
+async fn templates_of_both_scopes_are_one_batch_without_those_of_other_workspaces() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let own_scope = TemplateScope::Workspace(workspace.id);
+    let foreign = WorkspaceId::generate(store.ids());
+    let own = template(own_scope, store.ids());
+    let platforms = template(TemplateScope::Platform, store.ids());
+    let others = template(TemplateScope::Workspace(foreign), store.ids());
+    // No operation creates the same id in both scopes. If there were such an id, the workspace's own template
+    // would win.
+    let hidden = Template { scope: TemplateScope::Platform, ..own.clone() };
+    let theirs = Workspace::new(foreign, "Other", TestClock::START).unwrap();
+    assert!(store.create_workspace(&theirs).await.unwrap());
+    for template in [&own, &platforms, &others, &hidden] {
+        for is_first in [true, false] {
+            let owner = match template.scope {
+                TemplateScope::Workspace(id) => {
+                    TemplateOwner::Workspace(Box::new(store.workspace(id).await.unwrap().unwrap()))
+                }
+                TemplateScope::Platform => store.platform_templates().await.unwrap(),
+            };
+            assert_eq!(store.create_template(&owner, template).await.unwrap(), is_first);
+        }
+    }
+
+    let unknown = TemplateId::generate(store.ids());
+    db.forget_calls();
+    let asked = [own.id, platforms.id, others.id, unknown, own.id];
+    let found = store.templates(workspace.id, &asked).await.unwrap();
+    assert_eq!((db.calls().len(), trips(&db.calls())), (1, 1));
+    let expected = [(own.id, own.clone()), (platforms.id, platforms.clone())];
+    assert_eq!(found, expected.into());
+    assert_eq!(store.template(own_scope, own.id).await.unwrap(), Some(own));
+    assert_eq!(store.template(own_scope, platforms.id).await.unwrap(), None);
+
+    // As many as a caller can request and a workspace can have in its onboarding.
+    let most: Vec<TemplateId> = (0..2 * Onboarding::MAX).map(|_| TemplateId::generate(store.ids())).collect();
+    db.forget_calls();
+    assert_eq!(store.templates(workspace.id, &most).await.unwrap(), [].into());
+    assert_eq!(db.calls().len(), 1);
+    db.forget_calls();
+    assert_eq!(store.templates(workspace.id, &[]).await.unwrap(), [].into());
+    assert_eq!(db.calls().len(), 0);
+}
+
+#[tokio::test]
+async fn an_approval_replaces_only_the_version_that_was_read() {
+    let (db, _) = with_workspace().await;
+    let store = db.store();
+    let made = template(TemplateScope::Platform, store.ids());
+    let owner = async || store.platform_templates().await.unwrap();
+    assert!(store.create_template(&owner().await, &made).await.unwrap());
+    db.clock().advance(std::time::Duration::from_secs(1));
+    let later = Template { created_at: store.now(), ..template(TemplateScope::Platform, store.ids()) };
+    assert!(store.create_template(&owner().await, &later).await.unwrap());
+
+    let account = BusinessAccountId::parse("3").unwrap();
+    let approved = made.approved_for(&account).unwrap().unwrap();
+    assert!(store.replace_template(&approved).await.unwrap());
+    let none_left = made.revoked_for(&BusinessAccountId::parse("1").unwrap()).unwrap();
+    assert!(!store.replace_template(&none_left).await.unwrap());
+    assert_eq!(store.templates_of(TemplateScope::Platform).await.unwrap(), [approved.clone(), later]);
+
+    let bare = Template { approved_by: [].into(), variables: vec![], version: 3, ..approved };
+    assert!(store.replace_template(&bare).await.unwrap());
+    assert_eq!(store.template(TemplateScope::Platform, bare.id).await.unwrap(), Some(bare));
+}
