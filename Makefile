@@ -13,7 +13,7 @@ MACHINE := $(patsubst aarch64,arm64,$(shell uname -m))
 HOST := $(shell uname -m)-unknown-linux-gnu
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures profiles layout soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -96,7 +96,7 @@ build: $(VENV)/installed ## build all functions as they are shipped, for both pr
 engine: $(VENV)/installed ## provide containers for `sam local` without Docker (as root, until Ctrl-C)
 	@$(VENV)/bin/python tests/sam/engine.py
 
-hooks: $(VENV)/bin/typos ## check format and spelling before each commit (prints how to undo it)
+hooks: $(VENV)/bin/typos ## check format, spelling and message of each commit (prints how to undo it)
 	@sh .githooks/install
 
 $(VENV)/installed: tests/requirements.txt tests/constraints.txt | machine-runs
