@@ -8,9 +8,6 @@ BROWSER := tests/browser
 ROTATION := tests/rotation
 CLIENTS := tests/contract/clients
 FUNCTIONS := $(notdir $(wildcard functions/*))
-# This machine, as AWS and as the compiler call it.
-MACHINE := $(patsubst aarch64,arm64,$(shell uname -m))
-HOST := $(shell uname -m)-unknown-linux-gnu
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
@@ -32,13 +29,9 @@ test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATI
 	@python3 tests/run.py test
 
 bench: machine-runs ## measure the cost of functions, reads and deliveries, as tables (builds first; then about ten minutes)
-	@RUSTFLAGS=-Cstrip=none cargo build --quiet --locked --release --target $(HOST) --package floor
-	@for function in $(FUNCTIONS); do \
-	  echo "=== $$function, as it is shipped"; \
-	  options=$$(sh profiles/options.sh $(MACHINE)) || exit 1; \
-	  RUSTFLAGS="$$options -Cstrip=none" \
-	    cargo build --quiet --locked --release --target $(HOST) --package $$function || exit 1; \
-	done
+	@echo "Building all functions as they are shipped (some minutes)"
+	@CARGO_PROFILE_RELEASE_STRIP=none cargo build --quiet --locked --release --package floor
+	@CARGO_PROFILE_RELEASE_STRIP=none cargo build --quiet --locked --release $(addprefix --package ,$(FUNCTIONS))
 	@cargo build --quiet --locked --profile measuring --package bench --examples
 	@for table in reads functions deliveries; do "$${CARGO_TARGET_DIR:-target}"/measuring/examples/$$table || exit 1; done
 
@@ -50,12 +43,6 @@ figures: machine-runs ## compare instructions, calls and size of each function w
 	else \
 	  echo "Skipped: valgrind, which counts the instructions, is missing (Debian: apt-get install valgrind)"; \
 	fi
-
-profiles: machine-runs ## record what the functions execute, for the compiler (half an hour for each processor; ARCHITECTURES=arm64)
-	@python3 profiles/record.py $(ARCHITECTURES)
-
-layout: machine-runs ## list the code that the functions execute, for the linker (builds first; then seven minutes; needs valgrind)
-	@python3 profiles/layout.py
 
 soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated, and 100,000 generated webhooks of the provider
 	@cargo build --workspace --all-targets --locked
@@ -87,8 +74,7 @@ smoke: $(VENV)/installed ## run a deployed stack through its main job and print 
 build: $(VENV)/installed ## build all functions as they are shipped, for both processors (ARCHITECTURES=arm64 builds one)
 	@for architecture in $(ARCHITECTURES); do \
 	  echo "=== $$architecture into .aws-sam/$$architecture"; \
-	  options=$$(sh profiles/options.sh $$architecture) || exit 1; \
-	  RUSTFLAGS="$$options" $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
+	  $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
 	done
 	@echo "Deploy arm64 with: sam deploy --config-env dev --config-file $(CURDIR)/samconfig.toml --template .aws-sam/arm64/template.yaml"
 	@echo "samconfig.toml names the stages. For x86_64, change Architecture in it; otherwise \`sam build\` and \`sam deploy\` disagree."

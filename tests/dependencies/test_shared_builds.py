@@ -76,8 +76,8 @@ def test_what_is_compiled_is_shared_with(command):
 
 
 def test_functions_that_are_built_one_by_one_share_what_is_compiled():
-    """`make build` and `make bench` build each function by itself. The features of a crate are also part of the names by which the
-    compiler finds what the profile counted (docs/decisions/0068-the-compiler-knows-what-runs.md)."""
+    """`make build` builds each function by itself. Cargo compiles a crate again if its features differ, and the clients of AWS take
+    minutes (docs/decisions/0070-functions-compile-the-same-dependencies.md)."""
     with_features = {}
     for function in sorted(path.name for path in (ROOT / "functions").iterdir()):
         for unit in graph(f"cargo build --release --locked --package {function}").values():

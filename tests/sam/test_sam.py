@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -52,20 +51,9 @@ UNOPTIMISED = {
 def build(architecture):
     folder = BUILT / architecture
     command = [SAM, "build", FUNCTION, "--build-dir", folder, "--parameter-overrides", f"Architecture={architecture}"]
-    # Only the options for the processor and the linker: the others take time.
-    flags = [option for option in options(architecture) if option.startswith(("-Ctarget-cpu=", "-Clink-arg="))]
-    assert len(flags) == 2
-    environment = ENVIRONMENT | UNOPTIMISED | {"RUSTFLAGS": " ".join(flags)}
-    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=BUILD_SECONDS)
+    ran = subprocess.run(command, cwd=ROOT, env=ENVIRONMENT | UNOPTIMISED, capture_output=True, text=True, timeout=BUILD_SECONDS)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return folder
-
-
-def options(architecture, profiles=ROOT / "profiles", target=ROOT / "target" / "sam"):
-    """What `make build` adds to the compiler's options."""
-    command = ["sh", profiles / "options.sh", architecture]
-    environment = ENVIRONMENT | {"CARGO_TARGET_DIR": str(target)}
-    return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
 
 def test_cargo_lambda_finds_every_setting_that_it_would_choose_itself():
@@ -73,89 +61,6 @@ def test_cargo_lambda_finds_every_setting_that_it_would_choose_itself():
     profile = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["release"]
     assert {"codegen-units", "lto", "panic", "strip"} <= profile.keys()
     assert profile["panic"] == "unwind"
-
-
-@pytest.mark.parametrize("linker", [None, "zig"])
-def test_code_of_the_list_comes_before_all_other_code(linker, tmp_path):
-    """With the linker of the compiler (`make bench`) and with the one that cargo-lambda uses (`make build`)."""
-    profiles = tmp_path / "profiles"
-    shutil.copytree(ROOT / "profiles", profiles)
-    # Generic code is listed for one type: `h` is u8 and `t` is u16.
-    (profiles / "executed.txt").write_text("listed_*\nrarely_listed\n_RINvCs*_7program7of_typehE*\n")
-    program = tmp_path / "program.rs"
-    attributes = "#[unsafe(no_mangle)] #[inline(never)]"
-    program.write_text(f"""
-        {attributes} pub extern "C" fn another(number: u32) -> u32 {{ number * 3 }}
-        {attributes} #[cold] pub extern "C" fn rarely_listed(number: u32) -> u32 {{ number * 5 }}
-        {attributes} pub extern "C" fn listed_by_its_start(number: u32) -> u32 {{ number * 7 }}
-        #[inline(never)] fn of_type<Type: Into<u32>>(number: Type) -> u32 {{ number.into() * 11 }}
-        fn main() {{
-            let count = std::env::args().count() as u32;
-            let extern_c = another(count) + rarely_listed(count) + listed_by_its_start(count);
-            std::process::exit((extern_c + of_type(count as u16) + of_type(count as u8)) as i32)
-        }}
-    """)
-    flags = [flag for flag in options(engine.ARCHITECTURE, profiles, tmp_path) if flag.startswith(("-Csymbol-", "-Clink-arg="))]
-    command = ["rustc", "-O", program, "-o", tmp_path / "program", *flags]
-    if linker:
-        (tmp_path / "zig").write_text(f'#!/bin/sh\nexec {sys.executable} -m ziglang cc "$@"\n')
-        (tmp_path / "zig").chmod(0o755)
-        command.append(f"-Clinker={tmp_path}/zig")
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    assert subprocess.run([tmp_path / "program"]).returncode == 37
-    symbols = subprocess.check_output(["nm", "--numeric-sort", tmp_path / "program"], text=True)
-    names = "another|rarely_listed|listed_by_its_start|of_typehE|of_typetE|main"
-    found = re.findall(rf" [tT] (?:_RINvCs\w+_7program7)?({names})(?:B\w*_)?$", symbols, re.MULTILINE)
-    assert found[:3] == ["listed_by_its_start", "rarely_listed", "of_typehE"]
-    assert set(found[3:]) == {"another", "of_typetE", "main"}
-
-
-@pytest.mark.parametrize("architecture", MACHINES)
-def test_the_pinned_compiler_reads_the_profile_of(architecture, tmp_path):
-    options = ["--crate-type=lib", f"-Cprofile-use={ROOT}/profiles/{architecture}.profdata", "--out-dir", tmp_path]
-    program = tmp_path / "nothing.rs"
-    program.touch()
-    ran = subprocess.run(["rustc", *options, program], cwd=ROOT, capture_output=True, text=True)
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
-@pytest.mark.parametrize("architecture", MACHINES)
-def test_a_build_with_the_profile_is_for_the_processor_that_cargo_lambda_chooses(architecture, tmp_path):
-    """cargo ignores what cargo-lambda chooses as soon as RUSTFLAGS is set, without a word."""
-    given = compiler_options(architecture, tmp_path / "given", {"RUSTFLAGS": " ".join(options(architecture, target=tmp_path))})
-    chosen = compiler_options(architecture, tmp_path / "chosen", {})
-    processor = re.compile(r"target-cpu=(\S+)")
-    assert set(processor.findall(given)) == set(processor.findall(chosen)) != set()
-    assert f"{architecture}-" in re.search(r"-Cprofile-use=(\S+)", given).group(1)
-
-
-def test_a_build_with_the_same_profile_and_list_compiles_nothing_again(tmp_path):
-    """The compiler tells cargo which profile it read, and cargo compiles again if that file is newer than what it built."""
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src" / "main.rs").write_text("fn main() {}")
-    (tmp_path / "Cargo.toml").write_text('[package]\nname = "tiny"\nedition = "2024"\n[workspace]\n')
-
-    def compiled():
-        flags = options(engine.ARCHITECTURE, target=tmp_path / "target")
-        environment = ENVIRONMENT | {"CARGO_TARGET_DIR": str(tmp_path / "target"), "RUSTFLAGS": " ".join(flags)}
-        ran = subprocess.run(["cargo", "build"], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
-        return "Compiling tiny" in ran.stderr
-
-    assert [compiled(), compiled()] == [True, False]
-
-
-def compiler_options(architecture, folder, variables):
-    """What cargo-lambda lets the compiler do, which stops at the first crate."""
-    folder.mkdir()
-    stops = folder / "stops"
-    stops.write_text(f'#!/bin/sh\necho "$@" >> {folder}/calls\ncase "$*" in *" --emit="*) exit 1 ;; esac\nexec "$@"\n')
-    stops.chmod(0o755)
-    command = [SAM.with_name("cargo-lambda"), "lambda", "build", "--release", "--package", "users"]
-    command += ["--arm64"] if architecture == "arm64" else ["--x86-64"]
-    environment = ENVIRONMENT | {"CARGO_TARGET_DIR": str(folder), "RUSTC_WRAPPER": str(stops)} | variables
-    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=BUILD_SECONDS)
-    return (folder / "calls").read_text()
 
 
 @pytest.mark.parametrize("architecture", MACHINES)

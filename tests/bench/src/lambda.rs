@@ -67,12 +67,6 @@ impl Lambda {
         let (answered, answer) = self.ends.recv().await.expect("a response or an error of the function");
         Invocation { answer, answered, took: begun.elapsed() }
     }
-
-    /// Answers the function's request for an event with an error, as soon as it asks.
-    pub async fn refuse(&mut self) {
-        self.polled().await;
-        self.polled = None;
-    }
 }
 
 type Ways = (mpsc::UnboundedSender<Poll>, mpsc::UnboundedSender<(bool, Bytes)>);

@@ -43,8 +43,8 @@ pub fn binary(name: &str, build: Build) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
     let (folder, command) = match build {
-        Build::Release => (format!("{}-unknown-linux-gnu/release", std::env::consts::ARCH), "make bench"),
-        Build::Measuring => ("measuring".to_owned(), "make figures"),
+        Build::Release => ("release", "make bench"),
+        Build::Measuring => ("measuring", "make figures"),
     };
     let path = target.join(folder).join(name);
     assert!(path.exists(), "{} is missing: `{command}` builds it", path.display());
@@ -107,9 +107,6 @@ pub fn environment(aws: &Server, others: &Server, authority: Option<&Authority>)
     .into()
 }
 
-/// The time in which a process without events ends.
-const LEAVES: Duration = Duration::from_secs(30);
-
 /// A running process of a function.
 pub struct Function {
     /// The runtime API that serves the process.
@@ -169,17 +166,6 @@ impl Function {
             .find_map(|line| line.strip_prefix("VmHWM:"))
             .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
         kib.unwrap_or_default() * 1024
-    }
-
-    /// Refuses the process its next event, and waits until it has ended by itself. So it does what a process does at its
-    /// exit, which a signal would prevent.
-    pub async fn leave(mut self) {
-        self.lambda.refuse().await;
-        let begun = Instant::now();
-        while self.child.try_wait().is_ok_and(|status| status.is_none()) {
-            assert!(begun.elapsed() < LEAVES, "the function does not end without events");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
     }
 
     /// Sends SIGTERM and waits until the process has ended.

@@ -5,7 +5,6 @@
 //! functions [NAME...]           measures the cases whose name contains one of these, or all
 //! functions figures [NAME...]   compares what does not depend on the machine's speed with figures.json (`make figures`)
 //! functions pairs A B [NAME...] measures the binaries in the folders A and B in turn
-//! functions train A [COMMAND...] runs the binaries in the folder A by this command (`make profiles`, `make layout`)
 //! ```
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // the program prints tables and progress
@@ -19,7 +18,6 @@ mod measure;
 mod pairs;
 mod requests;
 mod setup;
-mod train;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -47,7 +45,6 @@ async fn main() -> ExitCode {
         (["pairs", one, other, names @ ..], _) => {
             println!("{}", pairs::table(&wanted(names), [Path::new(one), Path::new(other)]).await);
         }
-        (["train", folder, under @ ..], _) => train::train(Path::new(folder), under).await,
         (names, valgrind) => measure(&wanted(names), valgrind.as_deref()).await,
     }
     ExitCode::SUCCESS
