@@ -12,8 +12,8 @@ use queue::Wake;
 use runtime::metrics::Relayed;
 use store::StoreError;
 
-use crate::change::{Asked, Change, Forgotten};
-use crate::events::{Told, relay_events};
+use crate::change::{BatchWork, EventChange, Forgotten};
+use crate::events::{RelayResult, relay_events};
 use crate::relay::{AT_ONCE, Relay};
 
 /// Some records of a batch could not be relayed, and the answer does not name them. The causes are logged.
@@ -32,12 +32,12 @@ pub(crate) async fn relay(
     records: &[EventRecord],
 ) -> Result<DynamoDbEventResponse, NotRelayed> {
     let counted = Relayed::default();
-    let (asked, mut failed) = read(records);
+    let (work, mut failed) = read(records);
     // The function does these at the same time, so that queuing a message does not wait for webhooks.
     let (unrelayed, kept, ()) = join3(
-        relay_all(relay, &asked.changes, &counted),
-        forget_all(relay, &asked.forgotten),
-        wake_all(relay, &asked.lanes),
+        relay_all(relay, &work.changes, &counted),
+        forget_all(relay, &work.forgotten),
+        wake_all(relay, &work.lanes),
     )
     .await;
     failed.extend(unrelayed);
@@ -45,7 +45,7 @@ pub(crate) async fn relay(
 
     counted.records_not_relayed.add(failed.len());
     // Most records are of helper rows, for which no lag is measured.
-    if !failed.is_empty() || !asked.changes.is_empty() {
+    if !failed.is_empty() || !work.changes.is_empty() {
         counted.relay_lag.took(lag(relay, records));
     }
     relay.metrics.put((), &counted);
@@ -53,23 +53,23 @@ pub(crate) async fn relay(
 }
 
 /// Reads the work that the records ask for, and which records cannot be read.
-fn read(records: &[EventRecord]) -> (Asked, Failed) {
-    let (mut asked, mut failed) = (Asked::default(), Failed::new());
+fn read(records: &[EventRecord]) -> (BatchWork, Failed) {
+    let (mut work, mut failed) = (BatchWork::default(), Failed::new());
     for (place, record) in records.iter().enumerate() {
-        if let Err(error) = asked.add(place, record) {
+        if let Err(error) = work.add(place, record) {
             failed.insert(place);
             let sequence = sequence_number(record).unwrap_or_default();
             tracing::error!(sequence, cause = error_chain(&error), "stream record cannot be read");
         }
     }
-    (asked, failed)
+    (work, failed)
 }
 
 /// Relays the events of changes and queues the lanes of their deliveries. Returns the records whose events failed.
-async fn relay_all(relay: &Relay, changes: &[Change], counted: &Relayed) -> Failed {
-    let Told { wakes, failed } = relay_events(relay, changes, counted).await;
+async fn relay_all(relay: &Relay, changes: &[EventChange], counted: &Relayed) -> Failed {
+    let RelayResult { wakes, failed } = relay_events(relay, changes, counted).await;
     enqueue(relay, &wakes).await;
-    let has_failed = |change: &&Change| failed.contains(&change.event.id);
+    let has_failed = |change: &&EventChange| failed.contains(&change.event.id);
     changes.iter().filter(has_failed).map(|change| change.record).collect()
 }
 

@@ -4,7 +4,7 @@ use domain::{Contact, Conversation, Definitions, Event, Summary};
 use edge::view;
 use store::{Store, StoreError};
 
-use crate::change::{About, Change};
+use crate::change::{About, EventChange};
 
 /// Why an event has no body.
 pub(crate) type NoBody = Box<dyn std::error::Error + Send + Sync>;
@@ -12,7 +12,7 @@ pub(crate) type NoBody = Box<dyn std::error::Error + Send + Sync>;
 /// The body of a change's event. `definitions` are the workspace's; only the body of a contact needs them.
 pub(crate) async fn body(
     store: &Store,
-    Change { event, about, .. }: &Change,
+    EventChange { event, about, .. }: &EventChange,
     definitions: &Definitions,
 ) -> Result<Vec<u8>, NoBody> {
     Ok(match about {

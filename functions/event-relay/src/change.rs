@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 /// The work that the records ask for.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct BatchWork {
     /// Changes that are events, with or without a subscriber.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<EventChange>,
     /// The lanes of conversations and leads that have a message to send, each once. The transaction that made the
     /// change also added the work to these lanes.
     pub(crate) lanes: Vec<LaneId>,
@@ -33,7 +33,7 @@ pub(crate) struct Forgotten {
 
 /// A change that is an event.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct EventChange {
     /// The position of its record in the batch.
     pub(crate) record: usize,
     pub(crate) event: Event,
@@ -54,7 +54,7 @@ pub(crate) enum About {
     OptOut(Box<OptOut>),
 }
 
-impl Change {
+impl EventChange {
     /// What the event is about: an erasure of it erases the data of the event.
     pub(crate) fn subject(&self) -> Uuid {
         match &self.about {
@@ -71,7 +71,7 @@ impl Change {
     }
 }
 
-impl Asked {
+impl BatchWork {
     /// Adds the work that the record at that position asks for. A record asks for nothing if the API shows no change:
     /// a helper row, a write that left the version unchanged, or the removal of anything but a file.
     pub(crate) fn add(&mut self, place: usize, record: &EventRecord) -> Result<(), StoreError> {
@@ -115,7 +115,7 @@ impl Asked {
             }
             Some(Image::Conversation(conversation)) => {
                 let event = of_conversation(EventType::ConversationCreated, &conversation);
-                self.changes.push(Change::new(event, About::Conversation(conversation)));
+                self.changes.push(EventChange::new(event, About::Conversation(conversation)));
             }
             Some(Image::Message(message)) => {
                 // The sender makes the onboarding messages while it sends, and lead capture sends its own.
@@ -154,13 +154,13 @@ impl Asked {
 }
 
 /// The events of a change of a row.
-pub(crate) fn changes_of(RowChange { name, old, new }: &RowChange) -> Result<Vec<Change>, StoreError> {
-    let mut asked = Asked::default();
-    asked.add_written(name, old, new)?;
-    Ok(asked.changes)
+pub(crate) fn changes_of(RowChange { name, old, new }: &RowChange) -> Result<Vec<EventChange>, StoreError> {
+    let mut work = BatchWork::default();
+    work.add_written(name, old, new)?;
+    Ok(work.changes)
 }
 
-fn modified(images: (Image, Image)) -> Vec<Change> {
+fn modified(images: (Image, Image)) -> Vec<EventChange> {
     match images {
         (Image::Contact(old), Image::Contact(new)) if new.version > old.version => {
             vec![of_contact(EventType::ContactUpdated, new)]
@@ -169,13 +169,13 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
             let released = ConversationStatus::Released;
             let release = (new.status == released && old.status != released).then(|| {
                 let event = of_conversation(EventType::ConversationSummaryCreated, &new);
-                Change::new(event, About::Release(new.clone()))
+                EventChange::new(event, About::Release(new.clone()))
             });
             let event = of_conversation(EventType::ConversationUpdated, &new);
-            let update = Change::new(event, About::Conversation(new));
+            let update = EventChange::new(event, About::Conversation(new));
             [Some(update), release].into_iter().flatten().collect()
         }
-        (Image::Message(old), Image::Message(new)) if new.version > old.version && is_told(&old, &new) => {
+        (Image::Message(old), Image::Message(new)) if new.version > old.version && is_event(&old, &new) => {
             vec![of_message(EventType::MessageUpdated, new)]
         }
         (Image::Lead(old), Image::Lead(new)) if new.version > old.version => match new.state {
@@ -192,16 +192,16 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
 }
 
 /// Whether a change of a message is an event: a change of its status, or of a part that the sender had finished,
-/// which is a report of the provider. The sender's own steps are told by the status.
-fn is_told(old: &Message, new: &Message) -> bool {
+/// which is a report of the provider. The sender's own steps show in the status.
+fn is_event(old: &Message, new: &Message) -> bool {
     let mut parts = old.parts.iter().zip(&new.parts);
     new.status() != old.status() || parts.any(|(old, new)| old.status.is_final() && old != new)
 }
 
-fn of_contact(event_type: EventType, contact: Contact) -> Change {
+fn of_contact(event_type: EventType, contact: Contact) -> EventChange {
     let (id, version) = (contact.id, contact.version);
     let event = Event::of_change(event_type, contact.workspace_id, id.as_uuid(), version, contact.updated_at);
-    Change::new(event, About::Contact(contact))
+    EventChange::new(event, About::Contact(contact))
 }
 
 fn of_conversation(event_type: EventType, conversation: &Conversation) -> Event {
@@ -209,22 +209,22 @@ fn of_conversation(event_type: EventType, conversation: &Conversation) -> Event 
     Event::of_change(event_type, *workspace_id, id.as_uuid(), *version, *updated_at)
 }
 
-fn of_message(event_type: EventType, message: Message) -> Change {
+fn of_message(event_type: EventType, message: Message) -> EventChange {
     let (id, version) = (message.id, message.version);
     let event = Event::of_change(event_type, message.workspace_id, id.as_uuid(), version, message.updated_at);
-    Change::new(event, About::Message(message))
+    EventChange::new(event, About::Message(message))
 }
 
-fn of_lead(event_type: EventType, lead: Box<Lead>) -> Change {
+fn of_lead(event_type: EventType, lead: Box<Lead>) -> EventChange {
     let (id, version) = (lead.id, lead.version);
     let event = Event::of_change(event_type, lead.workspace_id, id.as_uuid(), version, lead.updated_at);
-    Change::new(event, About::Lead(lead))
+    EventChange::new(event, About::Lead(lead))
 }
 
 /// The event of a choice, if its row makes one.
-fn of_opt_out(old: Option<&OptOut>, opt_out: Box<OptOut>) -> Option<Change> {
+fn of_opt_out(old: Option<&OptOut>, opt_out: Box<OptOut>) -> Option<EventChange> {
     let event_type = if opt_out.is_out() { EventType::ContactOptedOut } else { EventType::ContactOptedIn };
     let OptOut { workspace_id, version, updated_at, .. } = *opt_out;
     let event = Event::of_change(event_type, workspace_id, &opt_out.entity(), version, updated_at);
-    opt_out.is_told_after(old).then(|| Change::new(event, About::OptOut(opt_out)))
+    opt_out.is_event_after(old).then(|| EventChange::new(event, About::OptOut(opt_out)))
 }

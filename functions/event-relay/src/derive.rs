@@ -7,7 +7,7 @@ use futures::StreamExt;
 use store::{RowChange, Store, StoreError};
 
 use crate::body::body;
-use crate::change::{About, Change, changes_of};
+use crate::change::{About, EventChange, changes_of};
 use crate::relay::AT_ONCE;
 
 /// An event and its body, as the relay would record it.
@@ -57,7 +57,7 @@ pub async fn derive(
     rows: &[RowChange],
     takes: impl Fn(EventType) -> bool,
 ) -> Result<Vec<Result<Derived, NotDerived>>, StoreError> {
-    let mut changes: Vec<Result<Change, NotDerived>> = vec![];
+    let mut changes: Vec<Result<EventChange, NotDerived>> = vec![];
     for row in rows {
         match changes_of(row) {
             Ok(of_row) => {

@@ -12,7 +12,7 @@ use store::{HomeKey, NewEvent, StoreError};
 use uuid::Uuid;
 
 use crate::body::{NoBody, body};
-use crate::change::Change;
+use crate::change::EventChange;
 use crate::relay::{AT_ONCE, Relay};
 use crate::settings::{WorkspaceSettings, settings_of};
 
@@ -20,7 +20,7 @@ use crate::settings::{WorkspaceSettings, settings_of};
 pub(crate) type Failed = HashSet<EventId>;
 
 /// The outcome of the events of a batch.
-pub(crate) struct Told {
+pub(crate) struct RelayResult {
     /// The visits to queue, one for each lane with new work.
     pub(crate) wakes: Vec<Wake>,
     /// The events whose records must be repeated.
@@ -28,8 +28,8 @@ pub(crate) struct Told {
 }
 
 /// An event with a subscriber, now or when its record was relayed before.
-struct Wanted<'a> {
-    change: &'a Change,
+struct SubscribedEvent<'a> {
+    change: &'a EventChange,
     settings: &'a WorkspaceSettings,
     /// The slots of the endpoints that subscribe to it now.
     slots: Vec<Slot>,
@@ -47,7 +47,7 @@ const PORTION: usize = 4 * 1024 * 1024;
 /// Records the events of changes with their deliveries, and adds these to their lanes. An event without a subscriber
 /// is not recorded. Five round trips: settings; recorded events together with the data for the bodies; deliveries;
 /// events; lanes.
-pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Relayed) -> Told {
+pub(crate) async fn relay_events(relay: &Relay, changes: &[EventChange], counted: &Relayed) -> RelayResult {
     let mut failed = Failed::new();
     let settings = settings_of(&relay.store, changes).await;
     let wanted = wanted(changes, &settings, &mut failed);
@@ -57,7 +57,7 @@ pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Re
     let (found, erased, bodies) =
         join3(recorded_events(relay, &wanted), erased(relay, &wanted), bodies(relay, &wanted)).await;
     let (mut standing, mut new) = (vec![], vec![]);
-    for (Wanted { change, slots, .. }, body) in wanted.into_iter().zip(bodies) {
+    for (SubscribedEvent { change, slots, .. }, body) in wanted.into_iter().zip(bodies) {
         let event = change.event.clone();
         match (found.get(&event.id), body) {
             // The lookup failed.
@@ -81,27 +81,27 @@ pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Re
     }
     standing.extend(record(relay, new, counted, &mut failed).await);
 
-    let (wakes, untold) = tell(relay, &standing).await;
-    let of_untold =
-        standing.iter().filter(|standing| standing.slots.iter().any(|slot| untold.contains(slot)));
-    failed.extend(of_untold.map(|standing| standing.event.id));
-    Told { wakes, failed }
+    let (wakes, unnotified) = tell(relay, &standing).await;
+    let of_unnotified =
+        standing.iter().filter(|standing| standing.slots.iter().any(|slot| unnotified.contains(slot)));
+    failed.extend(of_unnotified.map(|standing| standing.event.id));
+    RelayResult { wakes, failed }
 }
 
 /// The events to relay, each once, because a batch may repeat a change. If the settings of a workspace could not be
 /// read, its events fail.
 fn wanted<'a>(
-    changes: &'a [Change],
+    changes: &'a [EventChange],
     settings: &'a BTreeMap<WorkspaceId, WorkspaceSettings>,
     failed: &mut Failed,
-) -> Vec<Wanted<'a>> {
+) -> Vec<SubscribedEvent<'a>> {
     let (mut wanted, mut seen) = (vec![], HashSet::new());
     for change in changes {
         let event = &change.event;
         match settings.get(&event.workspace_id) {
             None => drop(failed.insert(event.id)),
             Some(settings) if settings.may_have(event) && seen.insert(event.id) => {
-                wanted.push(Wanted { change, settings, slots: settings.slots_of(event) });
+                wanted.push(SubscribedEvent { change, settings, slots: settings.slots_of(event) });
             }
             Some(_) => {}
         }
@@ -111,8 +111,11 @@ fn wanted<'a>(
 
 /// Reads which events are recorded, with the slots of their deliveries: one round trip for all. The result omits the
 /// events whose lookup failed.
-async fn recorded_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventId, Option<Vec<Slot>>> {
-    let of = |Wanted { change, .. }: &Wanted| (change.event.workspace_id, change.event.id);
+async fn recorded_events(
+    relay: &Relay,
+    wanted: &[SubscribedEvent<'_>],
+) -> HashMap<EventId, Option<Vec<Slot>>> {
+    let of = |SubscribedEvent { change, .. }: &SubscribedEvent| (change.event.workspace_id, change.event.id);
     let all: Vec<(WorkspaceId, EventId)> = wanted.iter().map(of).collect();
     let mut answers = vec![(all.as_slice(), relay.store.recorded_events(&all).await)];
     // An event that this release cannot read must not delay the others.
@@ -135,8 +138,11 @@ async fn recorded_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventI
 }
 
 /// The subjects of these events that are erased; `None` if that cannot be read.
-async fn erased(relay: &Relay, wanted: &[Wanted<'_>]) -> Option<HashMap<(WorkspaceId, Uuid), Timestamp>> {
-    let of = |Wanted { change, .. }: &Wanted| (change.event.workspace_id, change.subject());
+async fn erased(
+    relay: &Relay,
+    wanted: &[SubscribedEvent<'_>],
+) -> Option<HashMap<(WorkspaceId, Uuid), Timestamp>> {
+    let of = |SubscribedEvent { change, .. }: &SubscribedEvent| (change.event.workspace_id, change.subject());
     let subjects: Vec<(WorkspaceId, Uuid)> = wanted.iter().map(of).collect();
     let read = relay.store.erased_subjects(&subjects).await;
     read.inspect_err(|error| {
@@ -148,7 +154,7 @@ async fn erased(relay: &Relay, wanted: &[Wanted<'_>]) -> Option<HashMap<(Workspa
 /// The body to record: without data, if the event's subject was erased after the change. Without knowing that, the
 /// event is not recorded.
 fn shown(
-    change: &Change,
+    change: &EventChange,
     body: Result<Vec<u8>, NoBody>,
     erased: Option<&HashMap<(WorkspaceId, Uuid), Timestamp>>,
 ) -> Result<Vec<u8>, NoBody> {
@@ -161,11 +167,12 @@ fn shown(
 }
 
 /// The bodies of events, in their order. An event without a subscriber has none.
-async fn bodies(relay: &Relay, wanted: &[Wanted<'_>]) -> Vec<Option<Result<Vec<u8>, NoBody>>> {
-    let bodies = wanted.iter().map(async |Wanted { change, settings, slots }| match slots.is_empty() {
-        true => None,
-        false => Some(body(&relay.store, change, &settings.definitions).await),
-    });
+async fn bodies(relay: &Relay, wanted: &[SubscribedEvent<'_>]) -> Vec<Option<Result<Vec<u8>, NoBody>>> {
+    let bodies =
+        wanted.iter().map(async |SubscribedEvent { change, settings, slots }| match slots.is_empty() {
+            true => None,
+            false => Some(body(&relay.store, change, &settings.definitions).await),
+        });
     futures::stream::iter(bodies).buffered(AT_ONCE).collect().await
 }
 
@@ -221,18 +228,18 @@ async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>
         .into_iter()
         .map(async |(slot, least)| (slot, relay.store.tell_webhook_lane(slot, least, relay.rescue).await));
     let mut tells = futures::stream::iter(tells).buffered(AT_ONCE);
-    let (mut wakes, mut untold) = (vec![], HashSet::new());
+    let (mut wakes, mut unnotified) = (vec![], HashSet::new());
     while let Some((slot, told)) = tells.next().await {
         let lane = LaneId::Webhook(slot);
         match told {
             Ok(told) => wakes.extend(told.wake.map(|track| Wake::now(lane, track))),
             Err(error) => {
                 tracing::error!(lane = %lane, cause = error_chain(&error), "lane not notified");
-                untold.insert(slot);
+                unnotified.insert(slot);
             }
         }
     }
-    (wakes, untold)
+    (wakes, unnotified)
 }
 
 /// Logs the line that connects a request and its event.

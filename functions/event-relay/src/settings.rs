@@ -7,7 +7,7 @@ use domain::{Definitions, Event, Slot, WebhookEndpoint, WorkspaceId, error_chain
 use futures::future::{join_all, try_join};
 use store::Store;
 
-use crate::change::{About, Change};
+use crate::change::{About, EventChange};
 
 /// The settings of a workspace that decide about its events, read for each batch.
 pub(crate) struct WorkspaceSettings {
@@ -35,10 +35,10 @@ impl WorkspaceSettings {
 /// cannot be read, the function logs that and omits the workspace.
 pub(crate) async fn settings_of(
     store: &Store,
-    changes: &[Change],
+    changes: &[EventChange],
 ) -> BTreeMap<WorkspaceId, WorkspaceSettings> {
     let mut with_contacts: BTreeMap<WorkspaceId, bool> = BTreeMap::new();
-    for Change { event, about, .. } in changes {
+    for EventChange { event, about, .. } in changes {
         *with_contacts.entry(event.workspace_id).or_default() |= matches!(about, About::Contact(_));
     }
     let reads = with_contacts.into_iter().map(async |(workspace, with_contacts)| {

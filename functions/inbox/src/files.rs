@@ -43,7 +43,7 @@ pub enum Fetched {
 
 /// Where a file belongs.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct FileOwner<'a> {
     /// The workspace.
     pub workspace: WorkspaceId,
     /// The line that received the message.
@@ -76,12 +76,12 @@ impl Files {
         &self,
         store: &Store,
         bucket: &Bucket,
-        place: Place<'_>,
+        owner: FileOwner<'_>,
         message: &str,
         file: &MediaFile,
         begin_by: Instant,
     ) -> Result<Fetched, StoreError> {
-        let Place { workspace, line } = place;
+        let FileOwner { workspace, line } = owner;
         let id = media_id(workspace, message, &file.id);
         let (found, token) =
             tokio::try_join!(store.media_of(workspace, id), store.line_token(workspace, line))?;
@@ -91,7 +91,7 @@ impl Files {
             // An earlier attempt stored it.
             return Ok(Fetched::Stored { media, size });
         }
-        let Some(token) = token else { return Ok(missing(place, id, FileMissing::NoToken)) };
+        let Some(token) = token else { return Ok(missing(owner, id, FileMissing::NoToken)) };
         let received = ReceivedFile::of(file.sent_as, &file.mime_type, file.filename.as_deref());
         let digest = file.sha256.as_deref().and_then(|digest| MediaDigest::parse_any(digest).ok());
         let max_bytes = received.file_type.max_bytes();
@@ -109,7 +109,7 @@ impl Files {
         };
         match timeout(Self::LIMIT, fetch).await.unwrap_or(Err(NotFetched::NotNow("the time is up"))) {
             Ok(stored) => stored,
-            Err(NotFetched::Missing(reason)) => Ok(missing(place, id, reason)),
+            Err(NotFetched::Missing(reason)) => Ok(missing(owner, id, reason)),
             Err(NotFetched::NotNow(reason)) => {
                 tracing::warn!(workspace = %workspace, media = %id, reason, "file not fetched");
                 Ok(Fetched::NotNow)
@@ -145,8 +145,8 @@ async fn store_file(
     Ok(Fetched::Stored { media: stands, size })
 }
 
-fn missing(place: Place<'_>, id: MediaId, reason: FileMissing) -> Fetched {
-    tracing::warn!(workspace = %place.workspace, media = %id, reason = reason.as_str(), "file missing");
+fn missing(owner: FileOwner<'_>, id: MediaId, reason: FileMissing) -> Fetched {
+    tracing::warn!(workspace = %owner.workspace, media = %id, reason = reason.as_str(), "file missing");
     Fetched::Missing(reason)
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::Timestamp;
-use provider::webhook::{Content, Item, Person, only};
+use provider::webhook::{Content, Customer, Item, only};
 use queue::Inbound;
 use store::StoreError;
 
@@ -90,7 +90,7 @@ fn is_of_same_customer(before: &Item, item: &Item) -> bool {
     self::people(before).iter().any(|before| people.iter().any(|person| is_same(before, person)))
 }
 
-fn people(item: &Item) -> Vec<&Person> {
+fn people(item: &Item) -> Vec<&Customer> {
     match item {
         Item::Message(message) => match &message.content {
             Content::Moved { to, .. } => vec![&message.from, to],
@@ -100,7 +100,7 @@ fn people(item: &Item) -> Vec<&Person> {
     }
 }
 
-fn is_same(one: &Person, other: &Person) -> bool {
+fn is_same(one: &Customer, other: &Customer) -> bool {
     let is_same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
     is_same(&one.wa_id, &other.wa_id) || is_same(&one.user_id, &other.user_id)
 }

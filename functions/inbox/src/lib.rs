@@ -9,13 +9,13 @@
 //! item is processed exactly once by the provider's id of it, and every step can be repeated.
 
 mod files;
+mod invocation;
 mod item;
 mod left;
 mod line;
 mod messages;
 mod moves;
 mod preferences;
-mod run;
 mod statuses;
 mod templates;
 
@@ -27,9 +27,9 @@ use runtime::metrics::Inbox as Counts;
 use store::{Bucket, Store, StoreError};
 use tokio::time::{Instant, timeout_at};
 
-use run::Run;
+use invocation::Invocation;
 
-pub use files::{Fetched, Files, Place};
+pub use files::{Fetched, FileOwner, Files};
 
 /// The function's dependencies.
 pub struct Inbox {
@@ -55,33 +55,33 @@ impl Inbox {
     /// The same for an invocation that began at this moment.
     pub async fn handle_since(&self, event: SqsEvent, begun: Instant) -> SqsBatchResponse {
         let Self { store, bucket, files, queue, metrics } = self;
-        let run = Run { store, bucket, files, queue, counted: Counts::default(), begun };
+        let invocation = Invocation { store, bucket, files, queue, counted: Counts::default(), begun };
         let response =
-            process_batch(event, Inbound::read, async |inbound| in_time(&run, &inbound).await).await;
-        metrics.put((), &run.counted);
+            process_batch(event, Inbound::read, async |inbound| in_time(&invocation, &inbound).await).await;
+        metrics.put((), &invocation.counted);
         response
     }
 }
 
 /// Processes a piece, and gives it up at the end of its time. That is as if the function had died at this call, so the
 /// repeat finishes it.
-async fn in_time(run: &Run<'_>, inbound: &Inbound) -> Outcome {
-    match timeout_at(run.ends_at(), process(run, inbound)).await {
+async fn in_time(invocation: &Invocation<'_>, inbound: &Inbound) -> Outcome {
+    match timeout_at(invocation.ends_at(), process(invocation, inbound)).await {
         Ok(Ok(())) => Outcome::Done,
         Ok(Err(error)) => Outcome::Retry(error.into()),
         Err(_) => Outcome::Retry("the time of the invocation is up".into()),
     }
 }
 
-async fn process(run: &Run<'_>, inbound: &Inbound) -> Result<(), StoreError> {
+async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), StoreError> {
     let Inbound { account, field, value, .. } = inbound;
     let piece = Piece { account: account.clone(), field: field.clone(), value: value.clone() };
     match read(&piece) {
-        Subject::Line(line, items) => line::process(run, inbound, &line, items).await,
-        Subject::Template(event) => templates::process(run, inbound, &event).await.map(drop),
+        Subject::Line(line, items) => line::process(invocation, inbound, &line, items).await,
+        Subject::Template(event) => templates::process(invocation, inbound, &event).await.map(drop),
         Subject::Other => {
             tracing::warn!(account, field, "a change that the service only counts");
-            run.counted.other_changes.add(1);
+            invocation.counted.other_changes.add(1);
             Ok(())
         }
     }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use domain::{ChannelId, WorkspaceId};
-use provider::webhook::{Content, Item, Person};
+use provider::webhook::{Content, Customer, Item};
 use queue::Inbound;
 use store::StoreError;
 
+use crate::invocation::Invocation;
 use crate::item::{Origin, Processed};
 use crate::left::Left;
-use crate::run::Run;
 use crate::{messages, moves, preferences, statuses};
 
 /// The age of a piece that still shows that the line delivers. An older one may be a dead letter that was redriven.
@@ -18,45 +18,45 @@ const RECENT: Duration = Duration::from_secs(60 * 60);
 /// Processes the items, and queues those again that must wait, as a piece of their own. An item that fails does not stop
 /// those of other customers. Its error is returned at the end, so the queue repeats the piece.
 pub(crate) async fn process(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     inbound: &Inbound,
     line: &ChannelId,
     items: Vec<Item>,
 ) -> Result<(), StoreError> {
-    let workspace = match workspace_of(run, inbound, line, &items).await? {
+    let workspace = match workspace_of(invocation, inbound, line, &items).await? {
         Ok(workspace) => workspace,
         Err(reason) => {
             tracing::warn!(items = items.len(), reason, "items dropped");
-            run.counted.items_dropped.add(items.len());
+            invocation.counted.items_dropped.add(items.len());
             return Ok(());
         }
     };
-    let is_recent = run.store.now().since(inbound.received_at) < RECENT;
+    let is_recent = invocation.store.now().since(inbound.received_at) < RECENT;
     if is_recent && items.iter().any(|item| matches!(item, Item::Message(_))) {
-        run.store.note_inbound(workspace, line, run.store.now()).await;
+        invocation.store.note_inbound(workspace, line, invocation.store.now()).await;
     }
     let (origin, mut left) = (Origin { workspace, line, inbound }, Left::default());
     for item in &items {
         if left.holds(item) {
             continue;
         }
-        if run.is_late() {
+        if invocation.is_late() {
             left.is_late(item);
             continue;
         }
-        match one(run, origin, item).await {
-            Ok(Processed::Done) => run.counted.items_processed.add(1),
+        match one(invocation, origin, item).await {
+            Ok(Processed::Done) => invocation.counted.items_processed.add(1),
             Ok(Processed::Dropped(reason)) => {
                 tracing::info!(workspace = %workspace, reason, "item dropped");
-                run.counted.items_dropped.add(1);
+                invocation.counted.items_dropped.add(1);
             }
             Ok(Processed::Later(wait)) => left.waits(item, wait),
             Err(error) => left.failed(item, error),
         }
     }
     if let Some((rest, delay)) = left.rest(inbound) {
-        run.counted.pieces_deferred.add(1);
-        let queued = run.queue.send_delayed(&[rest], delay).await;
+        invocation.counted.pieces_deferred.add(1);
+        let queued = invocation.queue.send_delayed(&[rest], delay).await;
         queued.map_err(|error| StoreError::Failed(error.into()))?;
     }
     left.result()
@@ -64,7 +64,7 @@ pub(crate) async fn process(
 
 /// The workspace of the line, or why no workspace gets the items. One round trip, or none.
 async fn workspace_of(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     inbound: &Inbound,
     line: &ChannelId,
     items: &[Item],
@@ -72,11 +72,11 @@ async fn workspace_of(
     let speaks_for = |workspace: &WorkspaceId| inbound.workspace.is_none_or(|only| only == *workspace);
     let is_safe = !items.iter().any(needs_claim);
     let remembered =
-        run.store.remembered_line_claim(line).filter(|workspace| is_safe && speaks_for(workspace));
+        invocation.store.remembered_line_claim(line).filter(|workspace| is_safe && speaks_for(workspace));
     if let Some(workspace) = remembered {
         return Ok(Ok(workspace));
     }
-    Ok(match run.store.line_claim(line).await? {
+    Ok(match invocation.store.line_claim(line).await? {
         None => Err("no workspace has the line"),
         Some(workspace) if !speaks_for(&workspace) => Err("the app does not speak for the line's workspace"),
         Some(workspace) => Ok(workspace),
@@ -93,17 +93,17 @@ fn needs_claim(item: &Item) -> bool {
     }
 }
 
-async fn one(run: &Run<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed, StoreError> {
+async fn one(invocation: &Invocation<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed, StoreError> {
     match item {
-        Item::Status(status) => statuses::process(run, origin, status).await,
+        Item::Status(status) => statuses::process(invocation, origin, status).await,
         Item::Message(message) => match &message.content {
             Content::Moved { to, previous_user_id } => {
                 let user_id = previous_user_id.as_ref().or(message.from.user_id.as_ref()).cloned();
-                let old = Person { user_id, ..message.from.clone() }.reached();
-                moves::process(run, origin, &old, &to.reached(), message.at).await
+                let old = Customer { user_id, ..message.from.clone() }.reached();
+                moves::process(invocation, origin, &old, &to.reached(), message.at).await
             }
-            _ => messages::process(run, origin, message).await,
+            _ => messages::process(invocation, origin, message).await,
         },
-        Item::Preference(preference) => preferences::process(run, origin, preference).await,
+        Item::Preference(preference) => preferences::process(invocation, origin, preference).await,
     }
 }

@@ -18,13 +18,13 @@ use domain::message::received::{Received, ReceivedContent, Said};
 use domain::{
     Contact, ContactId, ConversationId, Media, MessageId, PersonName, Reached, Timestamp, WorkspaceId,
 };
-use provider::webhook::{Content, Incoming, MediaFile, Person};
+use provider::webhook::{Content, Customer, Incoming, MediaFile};
 use store::{InboundIds, InboundPlace, InboundStored, NewInbound, RetryTime, Store, StoreError};
 
-use crate::files::{Fetched, Files, Place};
+use crate::files::{Fetched, FileOwner, Files};
+use crate::invocation::Invocation;
 use crate::item::{Origin, Processed, Wait};
 use crate::preferences;
-use crate::run::Run;
 
 /// The delay after which a message whose file the provider did not give is processed again.
 const FILE_AGAIN: Duration = Duration::from_secs(10);
@@ -35,22 +35,22 @@ const NAME: usize = LeadName::MAX;
 
 /// Stores the message in its conversation.
 pub(crate) async fn process(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     origin: Origin<'_>,
     message: &Incoming,
 ) -> Result<Processed, StoreError> {
     let (mut retries, mut file) = (None, None);
     loop {
-        match once(run, origin, message, &mut file).await? {
+        match once(invocation, origin, message, &mut file).await? {
             Some(later @ Processed::Later(_)) => return Ok(later),
             Some(processed) => {
                 // A repeat does this again, because the attempt that stored the message may have died before it. A
                 // customer opts out in a blocked conversation, too.
-                preferences::heard(run, origin, message).await?;
+                preferences::apply_keyword(invocation, origin, message).await?;
                 return Ok(processed);
             }
             // The time begins with the first conflict, because a file may have taken longer.
-            None => retries.get_or_insert_with(|| RetryTime::for_merges(run.store)).wait().await?,
+            None => retries.get_or_insert_with(|| RetryTime::for_merges(invocation.store)).wait().await?,
         }
     }
 }
@@ -60,12 +60,12 @@ type File = Result<(Media, u64), FileMissing>;
 
 /// One attempt; `None` if something changed meanwhile. `file` keeps what became of the message's file.
 async fn once(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     origin: Origin<'_>,
     message: &Incoming,
     file: &mut Option<File>,
 ) -> Result<Option<Processed>, StoreError> {
-    let (store, workspace, from) = (run.store, origin.workspace, &message.from);
+    let (store, workspace, from) = (invocation.store, origin.workspace, &message.from);
     let reached = from.reached();
     let named = (message.id.as_str(), refers_to(message));
     let ids = store.inbound_ids(workspace, origin.line, named, &reached).await?;
@@ -102,7 +102,7 @@ async fn once(
         let is_kept = store.keep_window(workspace, contact.id, origin.line, &place, created_at).await?;
         return Ok(is_kept.then_some(Processed::Dropped("the conversation is blocked")));
     }
-    let what = match content(run, origin, message, &ids, file).await? {
+    let what = match content(invocation, origin, message, &ids, file).await? {
         Ok(what) => what,
         Err(wait) => return Ok(Some(Processed::Later(wait))),
     };
@@ -174,7 +174,7 @@ fn answered(ids: &InboundIds) -> Option<MessageId> {
 
 /// The content of the message; an error if its file may be had later.
 async fn content(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     origin: Origin<'_>,
     message: &Incoming,
     ids: &InboundIds,
@@ -185,7 +185,7 @@ async fn content(
         Content::Media(sent) => {
             let file = match file {
                 Some(file) => file,
-                None => match fetched(run, origin, message, sent).await? {
+                None => match fetched(invocation, origin, message, sent).await? {
                     Ok(fetched) => file.insert(fetched),
                     Err(wait) => return Ok(Err(wait)),
                 },
@@ -203,15 +203,16 @@ async fn content(
 
 /// The file, or why it is missing; an error if it may be had later.
 async fn fetched(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     origin: Origin<'_>,
     message: &Incoming,
     sent: &MediaFile,
 ) -> Result<Result<File, Wait>, StoreError> {
-    let (store, before) = (run.store, origin.inbound.files_since.get(&message.id).copied());
+    let (store, before) = (invocation.store, origin.inbound.files_since.get(&message.id).copied());
     let since = before.unwrap_or(store.now());
-    let place = Place { workspace: origin.workspace, line: origin.line };
-    let fetch = run.files.fetch(store, run.bucket, place, &message.id, sent, run.begins_until());
+    let owner = FileOwner { workspace: origin.workspace, line: origin.line };
+    let fetch =
+        invocation.files.fetch(store, invocation.bucket, owner, &message.id, sent, invocation.begins_until());
     let reason = match fetch.await? {
         Fetched::Stored { media, size } => return Ok(Ok(Ok((media, size)))),
         Fetched::NoRoom => return Ok(Err(Wait { delay: Duration::ZERO, file_since: before })),
@@ -221,7 +222,7 @@ async fn fetched(
         Fetched::NotNow => FileMissing::Unavailable,
         Fetched::Missing(reason) => reason,
     };
-    run.counted.files_missing.add(1);
+    invocation.counted.files_missing.add(1);
     Ok(Ok(Err(reason)))
 }
 
@@ -238,7 +239,7 @@ fn new_contact(origin: Origin<'_>, message: &Incoming, reached: &Reached, now: T
 }
 
 /// The name of the profile, divided as the name of a lead is.
-fn name_of(person: &Person) -> (Option<PersonName>, Option<PersonName>) {
+fn name_of(person: &Customer) -> (Option<PersonName>, Option<PersonName>) {
     let name: String = person.name.as_deref().unwrap_or_default().trim().chars().take(NAME).collect();
     LeadName::parse(&name).map(|name| name.first_and_last()).unwrap_or_default()
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{Contact, ContactId, Reached, Timestamp};
 use store::{Moved, StoreError};
 
+use crate::invocation::Invocation;
 use crate::item::{Origin, Processed};
-use crate::run::Run;
 
 /// How often the function reads the contact again if others change it at the same time.
 const TRIES: usize = 5;
@@ -15,7 +15,7 @@ const TRIES: usize = 5;
 /// change; one of the future counts as the moment at which it was received. An id that another contact has changes
 /// nothing.
 pub(crate) async fn process(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     origin: Origin<'_>,
     old: &Reached,
     new: &Reached,
@@ -23,16 +23,16 @@ pub(crate) async fn process(
 ) -> Result<Processed, StoreError> {
     let at = at.min(origin.inbound.received_at);
     for _ in 0..TRIES {
-        let Some(contact) = run.store.reached_contact(origin.workspace, old).await? else {
+        let Some(contact) = invocation.store.reached_contact(origin.workspace, old).await? else {
             return Ok(Processed::Dropped("nobody has the old number or user id"));
         };
         if is_another(&contact, old, at) {
             return Ok(Processed::Dropped("the contact was made after the move, so it is another customer"));
         }
-        let request = run.store.ids().next().to_string();
-        match run.store.move_contact(&contact, new, at, &request).await? {
+        let request = invocation.store.ids().next().to_string();
+        match invocation.store.move_contact(&contact, new, at, &request).await? {
             Moved::Done => return Ok(Processed::Done),
-            Moved::Taken(by) => return Ok(refused(run, origin, contact.id, by)),
+            Moved::Taken(by) => return Ok(refused(invocation, origin, contact.id, by)),
             Moved::Stale => {}
         }
     }
@@ -48,12 +48,12 @@ fn is_another(contact: &Contact, old: &Reached, at: Timestamp) -> bool {
 }
 
 /// Both contacts stay as they are. An operator decides which of them is the customer.
-fn refused(run: &Run<'_>, origin: Origin<'_>, contact: ContactId, by: ContactId) -> Processed {
+fn refused(invocation: &Invocation<'_>, origin: Origin<'_>, contact: ContactId, by: ContactId) -> Processed {
     let (workspace, line) = (origin.workspace, origin.line.as_str());
     tracing::warn!(
         workspace = %workspace, line, contact = %contact, by = %by,
         "a customer moved to a number or user id of another contact, not changed",
     );
-    run.counted.moves_refused.add(1);
+    invocation.counted.moves_refused.add(1);
     Processed::Dropped("another contact has the new number or user id")
 }

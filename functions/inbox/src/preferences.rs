@@ -6,48 +6,52 @@
 use domain::inbound::opt_out::{Choice, ChoiceSource, Chosen, OptOut};
 use domain::message::received::Said;
 use domain::{Cellphone, ProviderUserId, Timestamp, WorkspaceId};
-use provider::webhook::{Content, Incoming, Person, Preference};
+use provider::webhook::{Content, Customer, Incoming, Preference};
 use store::{Store, StoreError};
 
+use crate::invocation::Invocation;
 use crate::item::{Origin, Processed};
-use crate::run::Run;
 
 /// Opts the customer out, or in again.
 pub(crate) async fn process(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     origin: Origin<'_>,
     preference: &Preference,
 ) -> Result<Processed, StoreError> {
     let choice = if preference.stops { Choice::Out } else { Choice::In };
-    choose(run, origin, &preference.from, choice, ChoiceSource::Provider, preference.at).await
+    choose(invocation, origin, &preference.from, choice, ChoiceSource::Provider, preference.at).await
 }
 
 /// Opts the customer out, or in again, if the message is a keyword. The message is stored already. No round trip for
 /// another message, if the workspace's keywords are in memory.
-pub(crate) async fn heard(run: &Run<'_>, origin: Origin<'_>, message: &Incoming) -> Result<(), StoreError> {
+pub(crate) async fn apply_keyword(
+    invocation: &Invocation<'_>,
+    origin: Origin<'_>,
+    message: &Incoming,
+) -> Result<(), StoreError> {
     let Content::Said(Said::Text(text)) = &message.content else { return Ok(()) };
-    let keywords = run.store.keywords(origin.workspace).await?;
+    let keywords = invocation.store.keywords(origin.workspace).await?;
     let Some(choice) = keywords.choice(text.as_str()) else { return Ok(()) };
-    choose(run, origin, &message.from, choice, ChoiceSource::Keyword, message.at).await.map(drop)
+    choose(invocation, origin, &message.from, choice, ChoiceSource::Keyword, message.at).await.map(drop)
 }
 
 async fn choose(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     Origin { workspace, inbound, .. }: Origin<'_>,
-    person: &Person,
+    person: &Customer,
     choice: Choice,
     source: ChoiceSource,
     at: Timestamp,
 ) -> Result<Processed, StoreError> {
     // A repeat must not be later than it was at first, whatever the provider's clock says.
     let (reached, at) = (person.reached(), at.min(inbound.received_at));
-    let contact = run.store.reached_contact(workspace, &reached).await?;
+    let contact = invocation.store.reached_contact(workspace, &reached).await?;
     let chosen = Chosen { choice, source, at, contact: contact.as_ref().map(|contact| contact.id) };
     // Messages go to the contact's number, which may differ from the one that the provider names.
     let of_contact = contact.as_ref().and_then(|contact| contact.cellphone.clone());
     let number = of_contact.or_else(|| reached.cellphone());
     let user_id = reached.user_id.or_else(|| contact.and_then(|contact| contact.user_id));
-    record(run.store, workspace, number.as_ref(), user_id.as_ref(), chosen).await
+    record(invocation.store, workspace, number.as_ref(), user_id.as_ref(), chosen).await
 }
 
 async fn record(

@@ -11,8 +11,8 @@ use domain::{PartId, Timestamp};
 use provider::webhook::{Status, StatusKind};
 use store::{Store, StoreError};
 
+use crate::invocation::Invocation;
 use crate::item::{Origin, Processed, Wait};
-use crate::run::Run;
 
 /// The delay of a status that came before the record of the send.
 const WAIT: Duration = Duration::from_secs(5);
@@ -22,15 +22,15 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// Records a status of a part. Two round trips, and one more if the status does not name the part.
 pub(crate) async fn process(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     origin: Origin<'_>,
     status: &Status,
 ) -> Result<Processed, StoreError> {
-    let (store, workspace) = (run.store, origin.workspace);
+    let (store, workspace) = (invocation.store, origin.workspace);
     if status.id.len() > Store::MAX_PROVIDER_ID {
         return Ok(Processed::Dropped("a status with an id that is too long"));
     }
-    let Some(PartId { conversation, message, part }) = part_of(run, origin, status).await? else {
+    let Some(PartId { conversation, message, part }) = part_of(invocation, origin, status).await? else {
         return Ok(Processed::Dropped("a status of a message that no row names"));
     };
     let Some(message) = store.message(workspace, conversation, message).await? else {
@@ -59,11 +59,15 @@ pub(crate) async fn process(
 }
 
 /// The part that a status is about, in the workspace of the line.
-async fn part_of(run: &Run<'_>, origin: Origin<'_>, status: &Status) -> Result<Option<PartId>, StoreError> {
+async fn part_of(
+    invocation: &Invocation<'_>,
+    origin: Origin<'_>,
+    status: &Status,
+) -> Result<Option<PartId>, StoreError> {
     if let Some(part) = status.part.as_deref().and_then(PartId::parse) {
         return Ok(Some(part));
     }
-    let found = run.store.provider_message(origin.workspace, &status.id).await?;
+    let found = invocation.store.provider_message(origin.workspace, &status.id).await?;
     Ok(found.and_then(|(conversation, message, part)| Some(PartId { conversation, message, part: part? })))
 }
 

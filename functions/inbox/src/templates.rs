@@ -10,12 +10,12 @@ use provider::webhook::TemplateEvent;
 use queue::Inbound;
 use store::{RetryTime, Store, StoreError};
 
+use crate::invocation::Invocation;
 use crate::item::Processed;
-use crate::run::Run;
 
 /// Approves, revokes or pauses the template for its account.
 pub(crate) async fn process(
-    run: &Run<'_>,
+    invocation: &Invocation<'_>,
     inbound: &Inbound,
     event: &TemplateEvent,
 ) -> Result<Processed, StoreError> {
@@ -29,19 +29,19 @@ pub(crate) async fn process(
             reason,
             "a template's status that changes nothing"
         );
-        run.counted.other_changes.add(1);
+        invocation.counted.other_changes.add(1);
         return Ok(Processed::Done);
     };
     let processed = match BusinessAccountId::parse(account) {
-        Ok(id) => decide(run.store, inbound, event, &id, verdict).await?,
+        Ok(id) => decide(invocation.store, inbound, event, &id, verdict).await?,
         Err(_) => Processed::Dropped("the account's id is invalid"),
     };
     match processed {
         Processed::Dropped(why) => {
             tracing::info!(account, template = name, language, status, why, "template status dropped");
-            run.counted.items_dropped.add(1);
+            invocation.counted.items_dropped.add(1);
         }
-        Processed::Done | Processed::Later(_) => run.counted.items_processed.add(1),
+        Processed::Done | Processed::Later(_) => invocation.counted.items_processed.add(1),
     }
     Ok(processed)
 }

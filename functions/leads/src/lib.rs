@@ -18,7 +18,7 @@ pub mod scripts;
 
 use domain::encoding::sha256_hex;
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, error_chain};
-use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
+use edge::capture::{CaptureAnswer, CaptureContent, CaptureRequest, LeadProblem};
 use futures::future::join;
 use runtime::metrics::Captured;
 use store::{Admission, CaptureRead, LeadTraits, StoreError};
@@ -59,7 +59,7 @@ impl<V: Verifier> Leads<V> {
     }
 
     async fn post(&self, request: &CaptureRequest) -> CaptureAnswer {
-        let Asked { workspace, lead } = request.asked(numbering::is_valid);
+        let CaptureContent { workspace, lead } = request.content(numbering::is_valid);
         // This is known as soon as the set-up is read. The page can then also read the answers of later failures.
         let mut readable = SentOrigin::Absent;
         let token =
@@ -84,7 +84,7 @@ impl<V: Verifier> Leads<V> {
         };
         let late = || LeadProblem::unexpected("the request took too long");
         let outcome = timeout(self.longest, work).await.unwrap_or_else(|_| Err(late()));
-        told(workspace, &outcome);
+        log_outcome(workspace, &outcome);
         self.metrics.put((), &counted(&outcome));
         CaptureAnswer::of(&outcome, &readable)
     }
@@ -123,7 +123,7 @@ fn counted(outcome: &Result<LeadId, LeadProblem>) -> Captured {
     counted
 }
 
-fn told(workspace: WorkspaceId, outcome: &Result<LeadId, LeadProblem>) {
+fn log_outcome(workspace: WorkspaceId, outcome: &Result<LeadId, LeadProblem>) {
     match outcome {
         Ok(lead) => tracing::info!(%workspace, %lead, "lead accepted"),
         Err(problem) => problem.log(workspace),

@@ -474,7 +474,7 @@ async fn rescued_lanes_are_counted_separately_from_planned_ones() {
     scene.db.clock().set(later);
     scene.sweeper.run().await.unwrap();
     assert_eq!(set(&scene.queued()), set(&[lost, died, planned, waited, conversation(1), lead(1)]));
-    let told: Vec<_> = scene.counted.told().into_iter().collect();
+    let told: Vec<_> = scene.counted.values().into_iter().collect();
     let expected = [
         ("DueSwept webhooks", vec![1]),
         ("Rescued conversations", vec![1]),

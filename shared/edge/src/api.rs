@@ -82,19 +82,19 @@ impl Api {
         let answer = tokio::time::timeout(self.longest, work).await;
         let answer =
             answer.unwrap_or_else(|_| Err(StoreError::Busy("the request took too long".into()).into()));
-        self.tell(request, workspace, &answer, began.elapsed());
+        self.log(request, workspace, &answer, began.elapsed());
         respond(request.id(), answer)
     }
 
     /// The response to a route or method that no function serves. Normally the gateway rejects these.
     pub fn no_such_route(&self, request: &ApiRequest) -> Response<Body> {
         let answer = Err(ApiError::NoRoute);
-        self.tell(request, None, &answer, Duration::ZERO);
+        self.log(request, None, &answer, Duration::ZERO);
         respond(request.id(), answer)
     }
 
     /// Logs one line for the request, which also contains its metrics. It is written at every `LOG_LEVEL`.
-    fn tell(
+    fn log(
         &self,
         request: &ApiRequest,
         workspace: Option<WorkspaceId>,
@@ -127,7 +127,7 @@ impl Api {
             code: code.map(|code| code.code),
             cause: failure.filter(|_| status >= 500).map(|failure| error_chain(failure)),
         };
-        self.metrics.tell(self.function, &counted, level, message, &fields);
+        self.metrics.log(self.function, &counted, level, message, &fields);
     }
 }
 

@@ -32,7 +32,7 @@ pub struct CaptureRequest(GatewayRequest);
 
 /// The content of a request.
 #[derive(Debug)]
-pub struct Asked {
+pub struct CaptureContent {
     /// The workspace whose settings apply: the one in the URL, otherwise the one in the body, otherwise an id
     /// that no workspace has.
     pub workspace: WorkspaceId,
@@ -88,7 +88,7 @@ impl CaptureRequest {
     }
 
     /// Parses a lead. `valid` checks a number against its numbering plan.
-    pub fn asked(&self, valid: impl Fn(&Cellphone) -> bool) -> Asked {
+    pub fn content(&self, valid: impl Fn(&Cellphone) -> bool) -> CaptureContent {
         let (on_url, body) = (self.on_url(), self.json());
         let in_body = body.as_ref().ok().and_then(|body| body.get("workspaceId")).and_then(Value::as_str);
         let in_body = in_body.and_then(|id| WorkspaceId::parse(id).ok());
@@ -108,7 +108,7 @@ impl CaptureRequest {
                 _ => Ok(lead),
             }
         });
-        Asked { workspace, lead }
+        CaptureContent { workspace, lead }
     }
 
     /// The workspace in the URL, if there is one.
@@ -448,8 +448,8 @@ mod tests {
         request(json!({"httpMethod": "POST", "multiValueHeaders": headers, "body": body.to_string()}))
     }
 
-    fn refused(asked: Asked) -> String {
-        match asked.lead {
+    fn refused(content: CaptureContent) -> String {
+        match content.lead {
             Err(LeadProblem::Invalid(reason)) => reason,
             other => panic!("{other:?}"),
         }
@@ -482,9 +482,9 @@ mod tests {
             let request = request(event);
             assert_eq!((request.method(), request.address(), request.user_agent()), ("", "", None));
             assert_eq!((request.workspace(), request.origin()), (NOBODY, SentOrigin::Absent));
-            let asked = request.asked(|_| true);
+            let content = request.content(|_| true);
             assert_eq!(
-                (asked.workspace, refused(asked)),
+                (content.workspace, refused(content)),
                 (NOBODY, "content-type: not application/json".to_owned())
             );
         }
@@ -520,7 +520,7 @@ mod tests {
                 "multiValueQueryStringParameters": query,
                 "body": body.to_string(),
             }));
-            assert_eq!(request.asked(|_| true).workspace.to_string(), expected, "{query} {id}");
+            assert_eq!(request.content(|_| true).workspace.to_string(), expected, "{query} {id}");
         }
     }
 
@@ -536,7 +536,7 @@ mod tests {
             "consent": {"status": "secret", "capturedAt": "secret"},
             "recaptchaToken": "",
         });
-        let reason = refused(with_body(&bad).asked(|_| false));
+        let reason = refused(with_body(&bad).content(|_| false));
         assert!(!reason.contains("secret") && !reason.contains("600111222"), "{reason}");
         let told: Vec<&str> = reason.split(", ").map(|told| told.split(':').next().unwrap()).collect();
         let fields = [
@@ -557,17 +557,17 @@ mod tests {
 
     #[test]
     fn a_number_is_checked_against_its_plan_only_if_it_has_the_right_form() {
-        let asked = std::cell::Cell::new(0);
+        let content = std::cell::Cell::new(0);
         let plan = |number: &Cellphone| {
-            asked.set(asked.get() + 1);
+            content.set(content.get() + 1);
             number.as_str() == "+34600111222"
         };
-        assert!(with_body(&body()).asked(plan).lead.is_ok());
+        assert!(with_body(&body()).content(plan).lead.is_ok());
         for (number, times) in [("+34600111223", 2), ("600111222", 2)] {
             let mut body = body();
             body["cellphone"] = json!(number);
-            assert!(refused(with_body(&body).asked(plan)).starts_with("body.cellphone: "));
-            assert_eq!(asked.get(), times);
+            assert!(refused(with_body(&body).content(plan)).starts_with("body.cellphone: "));
+            assert_eq!(content.get(), times);
         }
     }
 

@@ -5,6 +5,6 @@ mod read;
 
 pub use pieces::{NotAWebhook, Piece, pieces};
 pub use read::{
-    Content, Incoming, Item, MediaFile, Person, Preference, Status, StatusKind, Subject, TemplateEvent, only,
-    read,
+    Content, Customer, Incoming, Item, MediaFile, Preference, Status, StatusKind, Subject, TemplateEvent,
+    only, read,
 };

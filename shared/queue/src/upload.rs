@@ -34,11 +34,11 @@ struct Notification {
 
 #[derive(Deserialize)]
 struct Record {
-    s3: Place,
+    s3: S3Entity,
 }
 
 #[derive(Deserialize)]
-struct Place {
+struct S3Entity {
     object: Upload,
 }
 

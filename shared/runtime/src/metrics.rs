@@ -300,7 +300,7 @@ impl Metrics {
 
     /// Writes what was counted into the log line of the work itself. `fields` must serialize to an object;
     /// its fields are no metrics.
-    pub fn tell<F: Family>(
+    pub fn log<F: Family>(
         &self,
         by: F::By,
         counted: &F,
@@ -453,8 +453,8 @@ impl Kept {
 
     /// The values of the lines since the last call of [`Kept::lines`], without removing them. The key is the
     /// metric's `name`, or `name value` with the value of its dimension; values are in order.
-    pub fn told(&self) -> std::collections::BTreeMap<String, Vec<u64>> {
-        let mut told = std::collections::BTreeMap::<String, Vec<u64>>::new();
+    pub fn values(&self) -> std::collections::BTreeMap<String, Vec<u64>> {
+        let mut by_metric = std::collections::BTreeMap::<String, Vec<u64>>::new();
         for line in self.lock().iter() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
             let directive = &line["_aws"]["CloudWatchMetrics"][0];
@@ -466,10 +466,10 @@ impl Kept {
                     value => vec![value.clone()],
                 };
                 let name = by.map_or(name.to_owned(), |by| format!("{name} {by}"));
-                told.entry(name).or_default().extend(values.iter().filter_map(serde_json::Value::as_u64));
+                by_metric.entry(name).or_default().extend(values.iter().filter_map(serde_json::Value::as_u64));
             }
         }
-        told
+        by_metric
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
@@ -578,9 +578,9 @@ mod tests {
         counted.deliveries_acknowledged.add(250);
         (0..250).for_each(|millis| counted.delivery_attempt_time.took(Duration::from_millis(millis)));
         metrics.put(Track::Fast, &counted);
-        let told = kept.told();
-        assert_eq!(told["DeliveriesAcknowledged fast"], [250]);
-        assert_eq!(told["DeliveryAttemptTime fast"], (0..250).collect::<Vec<u64>>());
+        let values = kept.values();
+        assert_eq!(values["DeliveriesAcknowledged fast"], [250]);
+        assert_eq!(values["DeliveryAttemptTime fast"], (0..250).collect::<Vec<u64>>());
         let lines = kept.lines();
         assert_eq!(lines.len(), 3);
         lines.iter().for_each(|line| drop(assert_valid(line)));
@@ -592,7 +592,7 @@ mod tests {
         let counted = Requests::default();
         counted.request_time.took(Duration::from_millis(7));
         let fields = json!({ "requestId": "a \"quoted\"\nid", "status": 200 });
-        metrics.tell(ApiFunction::Contacts, &counted, "INFO", "answered", &fields);
+        metrics.log(ApiFunction::Contacts, &counted, "INFO", "answered", &fields);
         let line = assert_valid(&kept.lines()[0]);
         assert_eq!((&line["requestId"], &line["status"]), (&fields["requestId"], &fields["status"]));
         assert_eq!((&line["level"], &line["message"]), (&json!("INFO"), &json!("answered")));

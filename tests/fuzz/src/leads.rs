@@ -28,21 +28,21 @@ pub fn run(input: &[u8]) {
     readable(&CaptureAnswer::script(&request, script), if script.is_some() { &[200, 304] } else { &[404] });
     readable(&CaptureAnswer::preflight(&origin), &[204]);
 
-    let asked = request.asked(|phone| !phone.digits().ends_with('7'));
-    let accepted = match asked.lead {
+    let content = request.content(|phone| !phone.digits().ends_with('7'));
+    let accepted = match content.lead {
         Ok(lead) => {
-            assert_eq!(asked.workspace, lead.workspace_id);
+            assert_eq!(content.workspace, lead.workspace_id);
             check(&lead);
             Ok(domain::LeadId::from_uuid(*lead.workspace_id.as_uuid()))
         }
         Err(problem) => {
-            told(&problem);
+            log(&problem);
             Err(problem)
         }
     };
     readable(&CaptureAnswer::of(&accepted, &origin), &[202, 400]);
     assert!(
-        request.workspace() == asked.workspace || parts.query.iter().all(|(name, _)| name != "workspaceId")
+        request.workspace() == content.workspace || parts.query.iter().all(|(name, _)| name != "workspaceId")
     );
 }
 
@@ -73,7 +73,7 @@ fn check(lead: &LeadRequest) {
 
 /// The reason names each field and what is wrong with it. It goes to the log, so it holds nothing of the visitor: only
 /// letters that the service wrote itself.
-fn told(problem: &LeadProblem) {
+fn log(problem: &LeadProblem) {
     let LeadProblem::Invalid(reason) = problem else { panic!("{problem:?}") };
     for part in reason.split(", ") {
         let (place, why) = part.split_once(": ").unwrap_or_else(|| panic!("no field: {reason:?}"));

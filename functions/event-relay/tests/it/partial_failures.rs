@@ -69,7 +69,7 @@ async fn the_answer_names_exactly_the_failed_records_for_every_cause() {
     assert_eq!(failed, [2, 5, 7, 8].map(number));
     assert_eq!(scene.delivered(ENDPOINT, 0).await, [1, 3, 4, 6]);
     assert_eq!(scene.sqs.take().len(), 1);
-    assert_eq!(scene.counted.told()["RecordsNotRelayed"], [4]);
+    assert_eq!(scene.counted.values()["RecordsNotRelayed"], [4]);
 
     // Lambda continues from the first of them.
     scene.world.db.heal();
@@ -140,7 +140,7 @@ async fn a_record_that_is_twice_in_a_batch_is_recorded_once_and_fails_at_both_po
         writes.iter().filter(|call| call.operation == "BatchWriteItem" || call.operation == "PutItem");
     assert_eq!(writes.map(|call| call.write_units).collect::<Vec<_>>(), [1.0, 1.0]);
     assert_eq!(scene.delivered(ENDPOINT, 0).await, [1]);
-    assert_eq!(scene.counted.told()["EventsRecorded"], [1]);
+    assert_eq!(scene.counted.values()["EventsRecorded"], [1]);
 }
 
 #[tokio::test]

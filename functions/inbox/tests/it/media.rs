@@ -7,7 +7,7 @@ use domain::media::FileMissing;
 use domain::media::{MediaHash, MediaState, SentAs};
 use domain::{ChannelId, FileType, Media};
 use harness::{Death, Fault, TestBucket, World, trips};
-use inbox::{Fetched, Files, Place};
+use inbox::{Fetched, FileOwner, Files};
 use provider::webhook::MediaFile;
 use provider::{FileClient, FileHosts};
 use serde_json::{Value, json};
@@ -69,9 +69,9 @@ impl Scene {
     }
 
     async fn try_fetch(&self, file: &MediaFile) -> Result<Fetched, store::StoreError> {
-        let place = Place { workspace: self.world.workspace, line: &self.line };
+        let owner = FileOwner { workspace: self.world.workspace, line: &self.line };
         let until = Instant::now() + Duration::from_secs(60);
-        self.files.fetch(self.world.db.store(), &self.bucket.bucket(), place, WAMID, file, until).await
+        self.files.fetch(self.world.db.store(), &self.bucket.bucket(), owner, WAMID, file, until).await
     }
 
     async fn row(&self) -> Option<Media> {
@@ -313,13 +313,13 @@ async fn a_bucket_that_fails_is_tried_again_later() {
 async fn a_fetch_begins_in_time_or_not_at_all() {
     let scene = Scene::start().await;
     scene.has(scene.described(PHOTO), PHOTO).await;
-    let place = Place { workspace: scene.world.workspace, line: &scene.line };
+    let owner = FileOwner { workspace: scene.world.workspace, line: &scene.line };
     let (store, bucket, file) = (scene.world.db.store(), scene.bucket.bucket(), photo());
     let past = Instant::now() - Duration::from_millis(1);
-    let late = scene.files.fetch(store, &bucket, place, WAMID, &file, past).await.unwrap();
+    let late = scene.files.fetch(store, &bucket, owner, WAMID, &file, past).await.unwrap();
     assert_eq!((late, scene.asked().await), (Fetched::NoRoom, 0), "all rooms are free");
     stored(scene.fetch(&file).await);
     // A stored file needs no room.
-    let late = scene.files.fetch(store, &bucket, place, WAMID, &file, past).await.unwrap();
+    let late = scene.files.fetch(store, &bucket, owner, WAMID, &file, past).await.unwrap();
     assert!(matches!(late, Fetched::Stored { .. }));
 }

@@ -66,7 +66,7 @@ impl Site {
 
     /// The sum of a metric.
     fn sum(&self, metric: &str) -> u64 {
-        self.counted.told().get(metric).map(|values| values.iter().sum()).unwrap_or_default()
+        self.counted.values().get(metric).map(|values| values.iter().sum()).unwrap_or_default()
     }
 
     /// A contact with the number.

@@ -93,7 +93,7 @@ impl Site {
     }
 
     fn counted(&self, name: &str) -> u64 {
-        self.counted.told().remove(name).unwrap_or_default().iter().sum()
+        self.counted.values().remove(name).unwrap_or_default().iter().sum()
     }
 
     fn contact_rows(&self) -> Vec<Value> {

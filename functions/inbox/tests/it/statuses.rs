@@ -131,7 +131,7 @@ impl Scene {
 }
 
 fn counted(site: &Site, name: &str) -> u64 {
-    let told = site.counted.told();
+    let told = site.counted.values();
     site.counted.lines();
     told.get(name).into_iter().flatten().sum()
 }

@@ -131,7 +131,7 @@ async fn other_changes_are_counted_and_change_nothing() {
         site.deliver(field, json!({ "event": "DISABLED_UPDATE" })).await;
     }
     assert_eq!(site.current(&own).await, own);
-    let seen: u64 = site.counted.told()["ProviderChangesSeen"].iter().sum();
+    let seen: u64 = site.counted.values()["ProviderChangesSeen"].iter().sum();
     assert_eq!(seen, 5);
 }
 

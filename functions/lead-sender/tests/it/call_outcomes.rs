@@ -40,7 +40,7 @@ async fn each_call_outcome_sets_the_state_of_lead_and_message() {
             LeadState::Failed => "SendsFailed lead-sender",
             _ => "SendsUnknown lead-sender",
         };
-        let told: Vec<_> = sender.counted.told().into_iter().collect();
+        let told: Vec<_> = sender.counted.values().into_iter().collect();
         assert_eq!(told, [(name.to_owned(), vec![1])], "{outcome:?}");
         let lead = sender.stored(id).await;
         assert_eq!((lead.version, sender.message(id).await.unwrap().version), (3, 2), "{outcome:?}");

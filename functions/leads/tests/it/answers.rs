@@ -101,7 +101,7 @@ async fn the_outcomes_of_leads_are_counted() {
     assert_eq!(site.post(&other).await.status, 422);
     site.captcha().refuses("invalid-input-secret");
     assert_eq!(site.post(&other).await.status, 500);
-    let told: Vec<_> = site.counted.told().into_iter().collect();
+    let told: Vec<_> = site.counted.values().into_iter().collect();
     let expected = [
         ("CaptchaMisconfigured", vec![1]),
         ("CaptchaUnavailable", vec![1]),

@@ -124,7 +124,7 @@ async fn the_debug_output_of_a_request_hides_its_content() {
     let event = site.event(&body).json().clone();
     let request: CaptureRequest = serde_json::from_value(event).unwrap();
     assert_eq!(format!("{request:?}"), "CaptureRequest(GatewayRequest { http_method: \"POST\", .. })");
-    let asked = format!("{:?}", request.asked(|_| true).lead.unwrap());
+    let asked = format!("{:?}", request.content(|_| true).lead.unwrap());
     for secret in ["Personal", "600111222", "www.example.com", site.capture.key.as_str()] {
         assert!(!asked.contains(secret), "{asked}");
     }

@@ -325,7 +325,7 @@ impl World {
     }
 
     pub(crate) fn told(&self, metric: &str) -> u64 {
-        self.counted.told().get(metric).map_or(0, |values| values.iter().sum())
+        self.counted.values().get(metric).map_or(0, |values| values.iter().sum())
     }
 
     fn spend(&self) {

@@ -170,7 +170,7 @@ impl OptOut {
 
     /// Whether a row that is now this one, and was `before`, makes an event: if the choice is another one, unless another
     /// row of the person makes the event. A choice to get templates that no opt-out preceded changes nothing.
-    pub fn is_told_after(&self, before: Option<&Self>) -> bool {
+    pub fn is_event_after(&self, before: Option<&Self>) -> bool {
         !self.is_beside && self.is_out() != before.is_some_and(Self::is_out)
     }
 
@@ -328,7 +328,7 @@ mod tests {
             let chosen = Chosen { choice, source: ChoiceSource::Keyword, at: at(seconds), contact: None };
             let next = OptOut::of_person(&before, workspace(), &choosers, chosen, NOW);
             for ((n, before), next) in at_all.into_iter().zip(before).zip(next) {
-                if next.is_told_after(before.as_ref()) {
+                if next.is_event_after(before.as_ref()) {
                     self.told.push(next.choice);
                 }
                 self.rows[n] = Some(next);

@@ -2,7 +2,7 @@
 
 mod said;
 
-pub use said::{Card, Degrees, Place, ReceivedText, Said};
+pub use said::{Card, Degrees, Location, ReceivedText, Said};
 
 use std::fmt;
 use std::time::Duration;

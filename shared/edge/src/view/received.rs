@@ -1,6 +1,6 @@
 //! The content of a customer's message in its payload: an object for each type that is not plain text.
 
-use domain::message::received::{Card, Place, ReceivedContent, ReceivedText, Said};
+use domain::message::received::{Card, Location, ReceivedContent, ReceivedText, Said};
 use serde::Serialize;
 
 /// The object `content` of a customer's message. `type` in the payload says which one it is.
@@ -108,7 +108,7 @@ pub(super) fn content(what: &ReceivedContent) -> Option<ContentView<'_>> {
     })
 }
 
-fn location(place: &Place) -> ContentView<'_> {
+fn location(place: &Location) -> ContentView<'_> {
     ContentView::Location {
         latitude: place.latitude.as_f64(),
         longitude: place.longitude.as_f64(),

@@ -4,7 +4,7 @@
 //! an item without an id or a sender is left out, because nothing can be done about it.
 
 use domain::media::SentAs;
-use domain::message::received::{Card, Degrees, Place, ReceivedText, Said};
+use domain::message::received::{Card, Degrees, Location, ReceivedText, Said};
 use domain::{ChannelId, Reached, Timestamp};
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ pub enum Item {
 
 /// A customer as the provider names one. At least one of the two ids is present.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Person {
+pub struct Customer {
     /// The phone number without `+`. A customer with a username may hide it.
     pub wa_id: Option<String>,
     /// The id of the customer for this business.
@@ -46,7 +46,7 @@ pub struct Person {
     pub name: Option<String>,
 }
 
-impl Person {
+impl Customer {
     /// The ids that are of the documented form.
     pub fn reached(&self) -> Reached {
         Reached::named(self.wa_id.as_deref(), self.user_id.as_deref())
@@ -61,7 +61,7 @@ pub struct Status {
     /// The part that the sender named in its call, in the form that it used.
     pub part: Option<String>,
     /// The recipient.
-    pub recipient: Person,
+    pub recipient: Customer,
     /// What happened.
     pub kind: StatusKind,
     /// When it happened.
@@ -87,7 +87,7 @@ pub struct Incoming {
     /// The provider's id of the message.
     pub id: String,
     /// The sender.
-    pub from: Person,
+    pub from: Customer,
     /// When the customer sent it.
     pub at: Timestamp,
     /// The provider's id of the message that this one answers.
@@ -113,7 +113,7 @@ pub enum Content {
     /// The customer has a new number, a new user id, or both.
     Moved {
         /// The ids from now on.
-        to: Person,
+        to: Customer,
         /// The user id before.
         previous_user_id: Option<String>,
     },
@@ -140,7 +140,7 @@ pub struct MediaFile {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preference {
     /// The customer.
-    pub from: Person,
+    pub from: Customer,
     /// Whether the customer wants no more of them.
     pub stops: bool,
     /// When the customer chose.
@@ -306,9 +306,9 @@ fn media(sent_as: SentAs, file: &Value) -> Option<Content> {
     }))
 }
 
-fn place(place: &Value) -> Option<Place> {
+fn place(place: &Value) -> Option<Location> {
     let degrees = |angle: &Value| angle.as_f64().and_then(Degrees::of);
-    Some(Place {
+    Some(Location {
         latitude: degrees(&place["latitude"])?,
         longitude: degrees(&place["longitude"])?,
         name: cut(&place["name"], ReceivedText::MAX_LABEL),
@@ -347,14 +347,14 @@ fn moved(system: &Value) -> Option<Content> {
 }
 
 /// The person that an item names, completed by the contact that the webhook holds beside it.
-fn person(wa_id: &Value, user_id: &Value, contacts: &[Value]) -> Person {
+fn person(wa_id: &Value, user_id: &Value, contacts: &[Value]) -> Customer {
     let (wa_id, user_id) = (text(wa_id), text(user_id));
     let same = |id: &Option<String>, other: &Value| id.is_some() && *id == text(other);
     let contact = contacts
         .iter()
         .find(|contact| same(&wa_id, &contact["wa_id"]) || same(&user_id, &contact["user_id"]))
         .unwrap_or(&Value::Null);
-    Person {
+    Customer {
         wa_id: wa_id.or_else(|| text(&contact["wa_id"])),
         user_id: user_id.or_else(|| text(&contact["user_id"])),
         name: text(&contact["profile"]["name"]),

@@ -2,7 +2,7 @@
 
 use domain::message::received::{Card, Degrees, ReceivedText, Said};
 use local::simulator::{self, SimulatedApp};
-use provider::webhook::{Content, Incoming, Item, Person, StatusKind, Subject, pieces, read};
+use provider::webhook::{Content, Customer, Incoming, Item, StatusKind, Subject, pieces, read};
 use serde_json::{Value, json};
 
 /// The time of every item.
@@ -37,9 +37,9 @@ async fn posted(items: &[Value]) -> Vec<Subject> {
     }
 }
 
-fn ana() -> Person {
+fn ana() -> Customer {
     let some = |text: &str| Some(text.to_owned());
-    Person { wa_id: some("34600111222"), user_id: some("ES.100034600111222"), name: some("Ana") }
+    Customer { wa_id: some("34600111222"), user_id: some("ES.100034600111222"), name: some("Ana") }
 }
 
 fn message(kind: &str, more: &Value) -> Value {
@@ -200,7 +200,7 @@ async fn changes_of_customers_templates_and_accounts_are_read() {
 async fn a_status_names_the_part_that_the_send_named() {
     let person = |wa_id: Option<&str>, user_id: Option<&str>| {
         let [wa_id, user_id] = [wa_id, user_id].map(|id| id.map(str::to_owned));
-        Person { wa_id, user_id, name: None }
+        Customer { wa_id, user_id, name: None }
     };
     let rows = [
         (json!({ "to": "+12025550101" }), person(Some("12025550101"), Some("US.100012025550101"))),

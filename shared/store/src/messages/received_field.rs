@@ -2,7 +2,7 @@
 
 use domain::media::FileMissing;
 use domain::media::SentAs;
-use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
+use domain::message::received::{Card, Degrees, Location, Received, ReceivedContent, ReceivedText, Said};
 use domain::{ChannelId, ContactId, MessageId};
 use serde::{Deserialize, Serialize};
 
@@ -146,7 +146,7 @@ impl From<WhatField> for ReceivedContent {
     fn from(field: WhatField) -> Self {
         Self::Said(match field {
             WhatField::Text { text } => Said::Text(received(text)),
-            WhatField::Location { latitude, longitude, name, address } => Said::Location(Place {
+            WhatField::Location { latitude, longitude, name, address } => Said::Location(Location {
                 latitude: Degrees::restored(latitude),
                 longitude: Degrees::restored(longitude),
                 name: name.map(received),

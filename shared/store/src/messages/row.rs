@@ -325,7 +325,7 @@ impl From<PartField> for Part {
 mod tests {
     use domain::media::FileMissing;
     use domain::media::{FileName, SentAs};
-    use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
+    use domain::message::received::{Card, Degrees, Location, Received, ReceivedContent, ReceivedText, Said};
     use domain::settings::template::ParameterValue;
     use domain::{FileType, MediaId};
 
@@ -400,7 +400,7 @@ mod tests {
         let (some, angle) = (Some(text("t")), |degrees| Degrees::of(degrees).unwrap());
         let place = |name: Option<ReceivedText>| {
             let (latitude, longitude) = (angle(-90.0), angle(179.123_456_7));
-            Said::Location(Place { latitude, longitude, address: name.clone(), name })
+            Said::Location(Location { latitude, longitude, address: name.clone(), name })
         };
         let card = Card { name: some.clone(), phones: vec![text("1"), text("2")], emails: vec![text("e")] };
         let bare = Card { name: None, phones: vec![], emails: vec![] };

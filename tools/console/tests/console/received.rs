@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::message::arrival::{Arrival, Destination};
-use domain::message::received::{Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
+use domain::message::received::{Degrees, Location, Received, ReceivedContent, ReceivedText, Said};
 use domain::{ChannelId, Contact, Conversation, MessageId, PersonName, Reached, WaId};
 use harness::{TestClock, World};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ impl Scene {
         let shared = world.conversation(|conversation| conversation.externals = externals.into()).await;
         let store = world.db.store();
         let [latitude, longitude] = [40.5, -3.0].map(|angle| Degrees::of(angle).unwrap());
-        let place = Place { latitude, longitude, name: Some(ReceivedText::cut("Sol", 9)), address: None };
+        let place = Location { latitude, longitude, name: Some(ReceivedText::cut("Sol", 9)), address: None };
         let mut messages = vec![];
         for (contact, id, said) in [
             (&ana, "wamid.1", Said::text("Ana was here")),

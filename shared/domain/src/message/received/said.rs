@@ -37,7 +37,7 @@ pub enum Said {
     /// A text, up to [`ReceivedText::MAX`] characters.
     Text(ReceivedText),
     /// A place.
-    Location(Place),
+    Location(Location),
     /// Cards of people.
     Contacts(Vec<Card>),
     /// The reply to a button of a template.
@@ -62,7 +62,7 @@ pub enum Said {
 
 /// A place.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// North of the equator.
     pub latitude: Degrees,
     /// East of Greenwich.
@@ -158,4 +158,4 @@ macro_rules! redacted {
     )*};
 }
 
-redacted! { ReceivedText Said Place Degrees Card }
+redacted! { ReceivedText Said Location Degrees Card }

@@ -81,7 +81,7 @@ fn every_other_type_has_an_object() {
     };
     let card = Card { name: Some(text("Eva")), phones: vec![text("+34 600")], emails: vec![] };
     let [latitude, longitude] = [40.416_775, -3.70379].map(|angle| Degrees::of(angle).unwrap());
-    let place = Place { latitude, longitude, name: Some(text("Sol")), address: None };
+    let place = Location { latitude, longitude, name: Some(text("Sol")), address: None };
     let to = Some(MessageId::from_uuid(Uuid::from_u128(6)));
     let rows = [
         (

@@ -14,7 +14,7 @@ use domain::lead::{ConsentStatus, LandingUri, Utm};
 use domain::media::{Attached, FileName, SentAs};
 use domain::message::Draft;
 use domain::message::arrival::Arrival;
-use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
+use domain::message::received::{Card, Degrees, Location, Received, ReceivedContent, ReceivedText, Said};
 use domain::message::summary::Tally;
 use domain::sending::{PartError, Progress};
 use domain::{
@@ -308,7 +308,7 @@ pub(crate) fn written_by_customers() -> Vec<Message> {
         phones: vec![text("+34 600 333 444")],
         emails: vec![text("eva@example.com")],
     };
-    let sol = Place { latitude, longitude, name: Some(text("Sol")), address: None };
+    let sol = Location { latitude, longitude, name: Some(text("Sol")), address: None };
     let said = ReceivedContent::Said;
     let all = [
         said(Said::text("¿Cuándo llega?")),

@@ -20,9 +20,9 @@ fn items_of(list: &str, item: &Value) -> Vec<Item> {
     }
 }
 
-fn ana() -> Person {
+fn ana() -> Customer {
     let some = |text: &str| Some(text.to_owned());
-    Person { wa_id: some("34600111222"), user_id: some("ES.7"), name: some("Ana") }
+    Customer { wa_id: some("34600111222"), user_id: some("ES.7"), name: some("Ana") }
 }
 
 fn at() -> Timestamp {
@@ -97,7 +97,7 @@ fn every_kind_of_content_is_read() {
     let place = |name: Option<&str>| {
         let [latitude, longitude] = [40.5, -3.0].map(|angle| Degrees::of(angle).unwrap());
         let name = name.map(label);
-        Content::Said(Said::Location(Place { latitude, longitude, address: name.clone(), name }))
+        Content::Said(Said::Location(Location { latitude, longitude, address: name.clone(), name }))
     };
     let choice = |description: Option<&str>| {
         let description = description.map(label);
@@ -154,7 +154,7 @@ fn every_kind_of_content_is_read() {
             "system",
             json!({ "type": "user_changed_number", "wa_id": "34600333444", "user_id": "ES.8", "previous_user_id": "ES.7" }),
             Content::Moved {
-                to: Person { wa_id: some("34600333444"), user_id: some("ES.8"), name: None },
+                to: Customer { wa_id: some("34600333444"), user_id: some("ES.8"), name: None },
                 previous_user_id: some("ES.7"),
             },
         ),
@@ -196,7 +196,7 @@ fn a_person_may_have_a_user_id_and_no_number() {
     let value = json!({ "metadata": { "phone_number_id": "5" }, "contacts": [{ "user_id": "ES.7" }], "messages": [item] });
     let Subject::Line(_, items) = read(&piece("messages", value)) else { panic!("of a line") };
     let [Item::Message(message)] = items.as_slice() else { panic!("{items:?}") };
-    assert_eq!(message.from, Person { user_id: Some("ES.7".to_owned()), ..Person::default() });
+    assert_eq!(message.from, Customer { user_id: Some("ES.7".to_owned()), ..Customer::default() });
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::files::Files;
 
-pub(crate) struct Run<'a> {
+pub(crate) struct Invocation<'a> {
     pub(crate) store: &'a Store,
     pub(crate) bucket: &'a Bucket,
     pub(crate) files: &'a Files,
@@ -18,7 +18,7 @@ pub(crate) struct Run<'a> {
     pub(crate) begun: Instant,
 }
 
-impl Run<'_> {
+impl Invocation<'_> {
     /// How long an invocation begins items, and fetches of files.
     const BEGINS_FOR: Duration = Duration::from_secs(15);
     /// The time that is kept for the calls of tables and queue beside the last fetch: each of two may take the six
