@@ -466,7 +466,10 @@ impl Kept {
                     value => vec![value.clone()],
                 };
                 let name = by.map_or(name.to_owned(), |by| format!("{name} {by}"));
-                by_metric.entry(name).or_default().extend(values.iter().filter_map(serde_json::Value::as_u64));
+                by_metric
+                    .entry(name)
+                    .or_default()
+                    .extend(values.iter().filter_map(serde_json::Value::as_u64));
             }
         }
         by_metric

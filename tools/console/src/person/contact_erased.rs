@@ -9,7 +9,7 @@ use crate::{Console, Refusal};
 
 /// Records the event of an erased contact with its deliveries, and wakes their lanes. A repeat only wakes them again.
 /// A message that a queue does not accept is left to the sweeper.
-pub(crate) async fn tell(console: &Console, of: &Erasure, contact: ContactId) -> Result<(), Refusal> {
+pub(crate) async fn record(console: &Console, of: &Erasure, contact: ContactId) -> Result<(), Refusal> {
     let (store, workspace) = (&console.store, of.workspace_id);
     let event = Event::of_change(EventType::ContactErased, workspace, contact.as_uuid(), 1, of.asked_at);
     let slots = match store.recorded_event(workspace, event.id).await? {

@@ -1,4 +1,10 @@
 //! Erases a person in two passes. Each step is counted before it erases anything, and each may be repeated.
+//!
+//! The counts come first because a command may die anywhere: the next command counts only what is still there, so a row that
+//! was deleted before it was counted would be missing from the receipt. The order of the steps in a pass matters
+//! too. Subjects are marked before anything is deleted, because each deletion is a change that the relay would otherwise
+//! record as an event with personal data. Contacts go last of the rows, because conversations and leads are found by them:
+//! if the command dies before, the next one finds the rest again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,9 +39,13 @@ pub(crate) async fn erase(
     let found = find(console, workspace, asked).await?;
     let of_person = || erasures.iter().rev().filter(|erasure| erasure.is_of(&found.person));
     match of_person().find(|erasure| erasure.state != ErasureState::Done) {
+        // Requests that began before the first pass may still be running, and may still write. A second pass that starts
+        // too early would miss what they write, so an early repeat of the command changes nothing.
         Some(unfinished) if unfinished.second_pass_at().is_some_and(|at| store.now() < at) => {
             Ok(unfinished.clone())
         }
+        // The first pass may have deleted the row that led from one number to another. So the second pass looks for what is
+        // found now and for what the first one knew.
         Some(unfinished) => {
             let person = found.person.and(&unfinished.person);
             let found = find(console, workspace, person).await?;
@@ -69,45 +79,50 @@ async fn pass(
     found: Found,
 ) -> Result<Erasure, Refusal> {
     let store = &console.store;
+    // The row keeps all that is known of the person before anything is deleted: afterwards nothing leads to it.
     if found.person != erasure.person {
         erasure = kept(store, erasure.knowing(found.person.clone())).await?;
     }
     for target in targets(&erasure, &found) {
         store.add_target(&erasure, &target).await?;
     }
-    let run = Run { store, beside, targets: store.targets(&erasure).await?, erasure };
-    for subject in run.ids(TargetKind::Events) {
-        run.mark(run.subject(subject)).await?;
+    let pass = Pass { store, beside, targets: store.targets(&erasure).await?, erasure };
+    for subject in pass.ids(TargetKind::Events) {
+        pass.mark(pass.subject(subject)).await?;
     }
-    for lead in run.ids(TargetKind::Lead) {
-        run.lead(LeadId::from_uuid(lead)).await?;
+    for lead in pass.ids(TargetKind::Lead) {
+        pass.lead(LeadId::from_uuid(lead)).await?;
     }
-    for conversation in run.ids(TargetKind::Conversation) {
-        run.conversation(ConversationId::from_uuid(conversation)).await?;
+    for conversation in pass.ids(TargetKind::Conversation) {
+        pass.conversation(ConversationId::from_uuid(conversation)).await?;
     }
     // A URL that was signed before may have uploaded a file again.
-    for file in run.ids(TargetKind::File) {
-        run.file(MediaId::from_uuid(file)).await?;
+    for file in pass.ids(TargetKind::File) {
+        pass.file(MediaId::from_uuid(file)).await?;
     }
-    for contact in run.ids(TargetKind::Contact) {
-        run.contact(ContactId::from_uuid(contact)).await?;
+    for contact in pass.ids(TargetKind::Contact) {
+        pass.contact(ContactId::from_uuid(contact)).await?;
     }
-    run.numbers(&found).await?;
-    run.failures().await?;
-    let subjects = run.ids(TargetKind::Events);
-    for (subject, about) in store.events_about(run.workspace(), &subjects, &run.person().contacts).await? {
+    pass.numbers(&found).await?;
+    pass.failures().await?;
+    // Events are redacted after their subjects are gone. From then on, no change makes a new event with the person's data.
+    let subjects = pass.ids(TargetKind::Events);
+    for (subject, about) in store.events_about(pass.workspace(), &subjects, &pass.person().contacts).await? {
         // A subject that has expired was not found before.
-        store.add_target(&run.erasure, &Target::new(run.erasure.pass(), TargetKind::Events, subject)).await?;
-        run.events(run.subject(subject), about).await?;
+        store
+            .add_target(&pass.erasure, &Target::new(pass.erasure.pass(), TargetKind::Events, subject))
+            .await?;
+        pass.events(pass.subject(subject), about).await?;
     }
-    let Run { erasure, .. } = run;
+    let Pass { erasure, .. } = pass;
     let targets = store.targets(&erasure).await?;
-    // Only a target of this pass that was counted existed.
+    // A target that was counted in this pass existed. The others were found by an earlier pass, or never existed, and
+    // `contact.erased` of those was recorded then, or must not be.
     let is_erased = |target: &&Target| {
         (target.pass, target.kind) == (erasure.pass(), TargetKind::Contact) && target.counts.is_some()
     };
     for contact in targets.iter().filter(is_erased) {
-        contact_erased::tell(console, &erasure, ContactId::from_uuid(contact.id)).await?;
+        contact_erased::record(console, &erasure, ContactId::from_uuid(contact.id)).await?;
     }
     let mut counts = BTreeMap::new();
     for (kind, count) in targets.iter().flat_map(|target| target.counts.iter().flatten()) {
@@ -132,8 +147,8 @@ fn targets(erasure: &Erasure, found: &Found) -> Vec<Target> {
     of.into_iter().map(|(kind, id)| Target::new(erasure.pass(), kind, id)).collect()
 }
 
-/// A pass.
-struct Run<'a> {
+/// One pass of an erasure.
+struct Pass<'a> {
     store: &'a Store,
     beside: &'a KnownStack,
     erasure: Erasure,
@@ -141,7 +156,7 @@ struct Run<'a> {
     targets: Vec<Target>,
 }
 
-impl Run<'_> {
+impl Pass<'_> {
     fn workspace(&self) -> WorkspaceId {
         self.erasure.workspace_id
     }
@@ -173,6 +188,7 @@ impl Run<'_> {
         for _ in 0..TRIES {
             let whole = self.store.whole_conversation(self.workspace(), id).await?;
             if self.erase_conversation(id, &whole).await? {
+                // The rows of left conversations go last. Until then they lead the next command to this conversation.
                 for contact in &self.person().contacts {
                     self.store.forget_left(self.workspace(), *contact, id).await?;
                 }
@@ -189,9 +205,11 @@ impl Run<'_> {
         whole: &PersonConversation,
     ) -> Result<bool, Refusal> {
         let (store, person) = (self.store, self.person());
-        let goes = self.goes(whole);
+        let erased = self.erased_messages(whole);
         let is_alone = self.is_alone(whole);
-        let files: BTreeSet<MediaId> = goes.iter().flat_map(|message| files_of(message)).collect();
+        let files: BTreeSet<MediaId> = erased.iter().flat_map(|message| files_of(message)).collect();
+        // In a conversation that stays, the person leaves after the request. So the event of the leaving is after the moment
+        // up to which the events of this conversation are redacted, and the others' events stay readable.
         let now = store.now().max(self.erasure.asked_at.plus(AFTER));
         let left = whole.conversation.as_ref().and_then(|conversation| person.left(conversation, now));
         let is_whole = is_alone && whole.conversation.is_some();
@@ -200,16 +218,17 @@ impl Run<'_> {
             ("participants", u64::from(!is_alone && left.is_some())),
             ("answers", u64::from(whole.answer.is_some())),
             ("plans", u64::from(self.has_plan(whole))),
-            ("messages", goes.len() as u64),
+            ("messages", erased.len() as u64),
             ("files", files.len() as u64),
         ];
         self.count(TargetKind::Conversation, id.as_uuid(), &counts).await?;
+        // Each file is a target of its own, because a URL that was signed before may upload it again between the passes.
         for file in files {
             let target = Target::new(self.erasure.pass(), TargetKind::File, *file.as_uuid());
             store.add_target(&self.erasure, &target).await?;
             self.file(file).await?;
         }
-        let messages: BTreeSet<MessageId> = goes.iter().map(|message| message.id).collect();
+        let messages: BTreeSet<MessageId> = erased.iter().map(|message| message.id).collect();
         let which = match is_alone {
             true => ErasedMessages::All,
             false => ErasedMessages::Only(&messages, &person.contacts),
@@ -231,7 +250,8 @@ impl Run<'_> {
         Ok(self.store.erase_media(self.workspace(), id).await?)
     }
 
-    /// Whether the conversation goes with the person. One that is erased already does.
+    /// Whether the conversation is erased as a whole, because the person is its only customer. If its row is already deleted,
+    /// an earlier pass decided so, and what is left of it is erased too.
     fn is_alone(&self, whole: &PersonConversation) -> bool {
         whole.conversation.as_ref().is_none_or(|conversation| self.person().is_alone_in(conversation))
     }
@@ -242,11 +262,12 @@ impl Run<'_> {
         plan.any(|plan| plan.recipients.iter().any(|recipient| is_mine(&recipient.contact)))
     }
 
-    /// The messages that go.
-    fn goes<'m>(&self, whole: &'m PersonConversation) -> Vec<&'m Message> {
+    /// The messages that are erased: all of a conversation that is erased as a whole, otherwise those to and from the person,
+    /// and internal notes from before the request.
+    fn erased_messages<'m>(&self, whole: &'m PersonConversation) -> Vec<&'m Message> {
         let (is_alone, asked_at) = (self.is_alone(whole), self.erasure.asked_at);
-        let goes = |message: &&Message| is_alone || self.person().has_message(message, asked_at);
-        whole.messages.iter().filter(goes).collect()
+        let is_erased = |message: &&Message| is_alone || self.person().has_message(message, asked_at);
+        whole.messages.iter().filter(is_erased).collect()
     }
 
     async fn contact(&self, id: ContactId) -> Result<(), Refusal> {
@@ -265,7 +286,8 @@ impl Run<'_> {
         Err(Refusal::Contended)
     }
 
-    /// The rows under the person's numbers and ids. An opt-out stays, without its number or id.
+    /// The rows under the person's numbers and ids. An opt-out stays in force, without its number or id: if it were deleted, the
+    /// person would get templates again.
     async fn numbers(&self, found: &Found) -> Result<(), Refusal> {
         let counts = [("optOuts", found.opt_outs.len() as u64), ("counts", found.counts)];
         self.count(TargetKind::Numbers, self.erasure.id.as_uuid(), &counts).await?;
@@ -321,7 +343,7 @@ impl Run<'_> {
     async fn events(&self, subject: Subject, about: Vec<EventAbout>) -> Result<(), Refusal> {
         let (store, workspace, Erasure { person, asked_at, .. }) =
             (self.store, self.workspace(), &self.erasure);
-        let events = subject.going(about, store, workspace, person, *asked_at).await?;
+        let events = subject.to_redact(about, store, workspace, person, *asked_at).await?;
         let notes = events.iter().map(|about| view::redacted_body(&about.event));
         let notes = notes.collect::<Result<Vec<_>, _>>().map_err(|error| Refusal::Output(error.into()))?;
         // A visit that was running during the first pass may have stored an answer, so the second redacts again.

@@ -1,4 +1,4 @@
-//! Which events go with a person.
+//! Which events are redacted when a person is erased.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use crate::Refusal;
 
-/// The moment before which events of what goes as a whole show nothing: all of them.
+/// If a subject is erased as a whole, all its events are redacted, also those that the relay records later.
 const ALWAYS: Timestamp = Timestamp::from_millis(9_999_999_999_999);
-/// The events of a conversation that stays show nothing up to the moment of the request, and something after it.
+/// If a conversation stays, its events up to the moment of the request are redacted. The first event after it is not.
 pub(crate) const AFTER: Duration = Duration::from_millis(1);
 
 /// What an event is about.
@@ -32,7 +32,7 @@ impl Subject {
         }
     }
 
-    /// The moment before which the events of this subject show nothing once the person is erased.
+    /// The moment before which the events of this subject are redacted.
     pub(crate) async fn events_before(
         self,
         store: &Store,
@@ -46,9 +46,9 @@ impl Subject {
         Ok(if stays { asked_at.plus(AFTER) } else { ALWAYS })
     }
 
-    /// Those of the events about this subject that go with the person. In a conversation with others, those of their
-    /// messages stay.
-    pub(crate) async fn going(
+    /// The events about this subject that are redacted. In a conversation with others, the events of the others' messages
+    /// stay.
+    pub(crate) async fn to_redact(
         self,
         about: Vec<EventAbout>,
         store: &Store,
@@ -64,11 +64,13 @@ impl Subject {
         let messages = store.whole_conversation(workspace, id).await?.messages;
         let others = messages.iter().filter(|message| !person.has_message(message, asked_at));
         let others: BTreeSet<String> = others.map(|message| message.id.to_string()).collect();
-        let goes = |about: &EventAbout| match message_of(&about.body) {
+        // An event of a message is decided by the message, because the erasure deletes messages one by one. Other events show
+        // the conversation with its participants, so they are decided by their moment.
+        let is_redacted = |about: &EventAbout| match message_of(&about.body) {
             Some(message) => !others.contains(&message),
             None => about.event.at < before,
         };
-        Ok(about.into_iter().filter(goes).collect())
+        Ok(about.into_iter().filter(is_redacted).collect())
     }
 }
 

@@ -124,7 +124,7 @@ pub(crate) async fn export(
         // A subject that has expired is not among those that were found.
         let known = subjects.iter().find(|subject| *subject.id() == id);
         let subject = known.copied().unwrap_or(Subject::Own(id));
-        for about in subject.going(about, store, workspace, &found.person, now).await? {
+        for about in subject.to_redact(about, store, workspace, &found.person, now).await? {
             events.push(event(store, workspace, &about).await?);
         }
     }

@@ -5,7 +5,8 @@ use store::FailureBucket;
 
 use crate::Refusal;
 
-/// The texts by which a record is recognised as the person's: ids, numbers and addresses.
+/// The texts by which a record is recognised as the person's: ids, numbers and addresses. A record is searched as a whole, because
+/// it has the form that the row had when the relay failed, which later code may not be able to read.
 pub(crate) struct Needles(Vec<String>);
 
 impl Needles {

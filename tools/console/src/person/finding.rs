@@ -37,6 +37,8 @@ impl Found {
 pub(crate) async fn find(console: &Console, workspace: WorkspaceId, known: Person) -> Result<Found, Refusal> {
     let store = &console.store;
     let mut person = known;
+    // What is found names further numbers, addresses and ids, which lead to further rows. So the search repeats until a round
+    // finds nothing new.
     let (contacts, leads) = loop {
         let contacts = contacts(store, workspace, &mut person).await?;
         let leads = leads_of(store, workspace, &person).await?;
