@@ -7,9 +7,10 @@ pub use received::{CardView, ContentView};
 
 use std::collections::BTreeMap;
 
-use domain::attribute::AttributeDefinition;
+use domain::attribute::{AttributeDefinition, ClosedValue};
 use domain::media::Declared;
 use domain::message::Content;
+use domain::message::summary::Tally;
 use domain::{
     Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, FileType,
     Internal, Lead, Media, MediaId, Message, MessageBody, MessageId, OptOut, PLATFORM, Part, Summary,
@@ -17,67 +18,235 @@ use domain::{
 };
 use serde::Serialize;
 
-/// A contact in endpoints 5 to 7 and in the `contact.*` events. The four fields that the specification shows
-/// for `contact.updated` come first.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContactView<'a> {
-    id: String,
-    first_name: Option<&'a str>,
-    last_name: Option<&'a str>,
-    email: Option<&'a str>,
-    cellphone: Option<&'a str>,
-    workspace_id: String,
-    #[serde(rename = "type")]
-    contact_type: &'static str,
-    language_code: Option<&'static str>,
-    owner_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    custom_attributes: Option<Vec<ContactAttributeView<'a>>>,
-    created_at: String,
-    updated_at: String,
+/// Representations, each as its function and its type. A row is a field: its name in camel case, its type, its value.
+macro_rules! views {
+    ($($(#[$about:meta])* $vis:vis $show:ident($($argument:ident: $of:ty),*) -> $view:ident $(<$life:lifetime>)? {
+        $($(#[$note:meta])* $field:ident: $type:ty = $value:expr,)*
+    })*) => {$(
+        $(#[$about])*
+        #[derive(Debug, Serialize)]
+        #[serde(rename_all = "camelCase")]
+        $vis struct $view $(<$life>)? {
+            $($(#[$note])* $field: $type,)*
+        }
+
+        $(#[$about])*
+        $vis fn $show $(<$life>)?($($argument: $of),*) -> $view $(<$life>)? {
+            $view { $($field: $value,)* }
+        }
+    )*};
 }
 
-#[derive(Debug, Serialize)]
-struct ContactAttributeView<'a> {
-    key: &'a str,
-    values: Vec<&'a str>,
-}
-
-/// A contact with its attributes by the workspace's definitions at this time. Content of archived attributes
-/// stays stored but is not shown.
-pub fn contact<'a>(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> ContactView<'a> {
-    let attributes = definitions.active(now).filter_map(|definition| contact_attribute(contact, definition));
-    ContactView {
-        id: contact.id.to_string(),
-        first_name: contact.first_name.as_ref().map(|name| name.as_str()),
-        last_name: contact.last_name.as_ref().map(|name| name.as_str()),
-        email: contact.email.as_ref().map(|email| email.as_str()),
-        cellphone: contact.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
-        workspace_id: contact.workspace_id.to_string(),
-        contact_type: contact.contact_type(definitions, now).as_str(),
-        language_code: contact.language.map(|language| language.as_str()),
-        owner_id: contact.owner.as_ref().map(|owner| owner.id.to_string()),
-        custom_attributes: Some(attributes.collect()),
-        created_at: contact.created_at.to_string(),
-        updated_at: contact.updated_at.to_string(),
+views! {
+    /// A contact in endpoints 5 to 7 and in the `contact.*` events, with its attributes by the workspace's definitions at
+    /// this time. Content of archived attributes stays stored but is not shown. The four fields that the specification shows
+    /// for `contact.updated` come first.
+    pub contact(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> ContactView<'a> {
+        id: String = contact.id.to_string(),
+        first_name: Option<&'a str> = contact.first_name.as_ref().map(|name| name.as_str()),
+        last_name: Option<&'a str> = contact.last_name.as_ref().map(|name| name.as_str()),
+        email: Option<&'a str> = contact.email.as_ref().map(|email| email.as_str()),
+        cellphone: Option<&'a str> = contact.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
+        workspace_id: String = contact.workspace_id.to_string(),
+        #[serde(rename = "type")]
+        contact_type: &'static str = contact.contact_type(definitions, now).as_str(),
+        language_code: Option<&'static str> = contact.language.map(|language| language.as_str()),
+        owner_id: Option<String> = contact.owner.as_ref().map(|owner| owner.id.to_string()),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        custom_attributes: Option<Vec<ContactAttributeView<'a>>> =
+            Some(definitions.active(now).filter_map(|definition| contact_attribute(contact, definition)).collect()),
+        created_at: String = contact.created_at.to_string(),
+        updated_at: String = contact.updated_at.to_string(),
     }
-}
 
-impl ContactView<'_> {
-    /// The contact without `customAttributes`, for an event that would exceed the size limit. CLOSED
-    /// attributes store the ids of their values, and the shown values can have thousands of characters.
-    pub fn without_attributes(self) -> Self {
-        Self { custom_attributes: None, ..self }
+    /// A custom attribute definition in endpoint 8. The list of values of an OPEN one is empty.
+    pub attribute(definition: &'a AttributeDefinition) -> AttributeView<'a> {
+        id: String = definition.id.to_string(),
+        category: &'static str = definition.category.as_str(),
+        is_required: bool = definition.is_required,
+        key_name: &'a str = &definition.key_name,
+        #[serde(rename = "type")]
+        attribute_type: &'static str = definition.attribute_type.as_str(),
+        closed_attributes_values: Vec<ClosedValueView<'a>> =
+            definition.closed_values.iter().map(closed_value).collect(),
+        deleted_at: Option<String> = definition.deleted_at.map(|at| at.to_string()),
     }
-}
 
-fn contact_attribute<'a>(
-    contact: &'a Contact,
-    definition: &'a AttributeDefinition,
-) -> Option<ContactAttributeView<'a>> {
-    let values = contact.attributes.get(&definition.id)?.texts(definition);
-    Some(ContactAttributeView { key: &definition.key_name, values })
+    closed_value(value: &'a ClosedValue) -> ClosedValueView<'a> {
+        id: String = value.id.to_string(),
+        value: &'a str = &value.value,
+    }
+
+    /// An internal user in endpoint 9.
+    pub user(user: &'a User) -> UserView<'a> {
+        id: String = user.id.to_string(),
+        status: &'static str = user.status.as_str(),
+        created_at: String = user.created_at.to_string(),
+        updated_at: String = user.updated_at.to_string(),
+        first_name: Option<&'a str> = user.first_name.as_ref().map(|name| name.as_str()),
+        last_name: Option<&'a str> = user.last_name.as_ref().map(|name| name.as_str()),
+        email: &'a str = user.email.as_str(),
+        cellphone: Option<&'a str> = user.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
+        language_code: Option<&'static str> = user.language.map(|language| language.as_str()),
+    }
+
+    /// A conversation in endpoints 1 to 4 and in the `conversation.*` events.
+    pub conversation(conversation: &'a Conversation) -> ConversationView<'a> {
+        id: String = conversation.id.to_string(),
+        workspace_id: String = conversation.workspace_id.to_string(),
+        participants: ParticipantsView = participants(conversation),
+        created_at: String = conversation.created_at.to_string(),
+        updated_at: String = conversation.updated_at.to_string(),
+        name: Option<&'a str> = conversation.name.as_ref().map(|name| name.as_str()),
+        status: &'static str = conversation.status.as_str(),
+    }
+
+    /// The participants of a conversation, each with the caller's identifier in its canonical form.
+    pub participants(conversation: &Conversation) -> ParticipantsView {
+        externals: Vec<ParticipantView> = conversation.externals.iter().map(external).collect(),
+        internals: Vec<ParticipantView> = conversation.internals.iter().map(internal).collect(),
+    }
+
+    /// The payload of `conversation_summary.created`.
+    pub summary(summary: &Summary) -> SummaryView {
+        conversation_id: String = summary.conversation.id.to_string(),
+        messages: TallyView = tally(&summary.tally),
+        first_message_at: Option<String> = summary.tally.first.map(|at| at.to_string()),
+        last_message_at: Option<String> = summary.tally.last.map(|at| at.to_string()),
+        participants: ParticipantsView = participants(&summary.conversation),
+        duration_seconds: u64 = summary.duration().as_secs(),
+    }
+
+    tally(tally: &Tally) -> TallyView {
+        inbound: usize = tally.inbound,
+        outbound: usize = tally.outbound,
+        internal: usize = tally.internal,
+    }
+
+    /// A lead in the `lead.*` events. It contains the ids of contact and conversation once both exist.
+    pub lead(lead: &'a Lead) -> LeadView<'a> {
+        request_id: String = lead.id.to_string(),
+        state: &'static str = lead.state.as_str(),
+        contact_id: Option<String> = lead.opened.then(|| lead.contact.to_string()),
+        conversation_id: Option<String> = lead.opened.then(|| lead.conversation.to_string()),
+        brand_id: &'a str = lead.brand.as_str(),
+        landing_uri: &'a str = lead.landing_uri.as_str(),
+        utm: &'a BTreeMap<String, String> = lead.utm.values(),
+    }
+
+    /// The payload of `contact.opted_out` and `contact.opted_in`. It has no number: the row of an erased person has none,
+    /// too.
+    pub opt_out(opt_out: &OptOut) -> OptOutView {
+        contact_id: Option<String> = opt_out.contact.map(|contact| contact.to_string()),
+        workspace_id: String = opt_out.workspace_id.to_string(),
+        source: &'static str = opt_out.source.as_str(),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        opted_out_at: Option<String> = opt_out.is_out().then(|| opt_out.since.to_string()),
+        #[serde(skip_serializing_if = "Option::is_none")]
+        opted_in_at: Option<String> = (!opt_out.is_out()).then(|| opt_out.since.to_string()),
+    }
+
+    /// The payload of `contact.erased`.
+    pub erased(contact: ContactId, workspace: WorkspaceId, at: Timestamp) -> ErasedView {
+        id: String = contact.to_string(),
+        workspace_id: String = workspace.to_string(),
+        erased_at: String = at.to_string(),
+    }
+
+    /// The payload of `event.redacted`: the type of the event whose data was erased.
+    pub redacted(event_type: EventType) -> RedactedView {
+        event_type: &'static str = event_type.as_str(),
+    }
+
+    /// The payload of `webhook.test`.
+    pub trial(endpoint: EndpointId) -> TrialView {
+        endpoint_id: String = endpoint.to_string(),
+    }
+
+    /// A message in the `message.*` events and in answers. A template has neither text nor files, because the sender fills it
+    /// for each recipient.
+    pub message(message: &'a Message) -> MessageView<'a> {
+        id: String = message.id.to_string(),
+        conversation_id: String = message.conversation.to_string(),
+        workspace_id: String = message.workspace_id.to_string(),
+        direction: &'static str = message.direction().as_str(),
+        sender: SenderView = sender(message),
+        #[serde(rename = "type")]
+        message_type: &'static str = message.message_type().as_str(),
+        message_body: Option<&'a str> = body_of(message),
+        /// `null` for what the workspace sends and for a customer's text: the other fields show it.
+        content: Option<ContentView<'a>> = message_content(message),
+        media_ids: Vec<String> = message.files().iter().map(|file| file.media.to_string()).collect(),
+        reply_to_message_id: Option<String> = message.reply_to.map(|id| id.to_string()),
+        enable_external_broadcast: bool = message.is_broadcast(),
+        status: &'static str = message.shown_status(),
+        parts: Vec<PartView<'a>> = message.parts.iter().map(part).collect(),
+        created_at: String = message.created_at.to_string(),
+        updated_at: String = message.updated_at.to_string(),
+        delivered_at: Option<String> = message.delivered_at().map(|at| at.to_string()),
+        read_at: Option<String> = message.read_at().map(|at| at.to_string()),
+    }
+
+    /// The author of a message.
+    sender(message: &Message) -> SenderView {
+        #[serde(rename = "type")]
+        sender_type: &'static str = message.sent_by.as_str(),
+        contact_id: Option<String> = match &message.content {
+            Content::Received(received) => Some(received.contact.to_string()),
+            Content::Written { .. } | Content::Template(_) => None,
+        },
+    }
+
+    part(part: &'a Part) -> PartView<'a> {
+        recipient: String = part.recipient.to_string(),
+        index: usize = part.index,
+        status: &'static str = part.status.as_str(),
+        provider_message_id: Option<&'a str> = part.provider_message_id.as_deref(),
+        error: Option<&'a str> = part.error.as_ref().map(|error| error.as_str()),
+        delivered_at: Option<String> = part.delivered_at.map(|at| at.to_string()),
+        read_at: Option<String> = part.read_at.map(|at| at.to_string()),
+    }
+
+    /// Endpoint 11: the accepted message.
+    pub message_created(id: MessageId) -> MessageCreatedView {
+        message_id: String = id.to_string(),
+        messaging_product: &'static str = PLATFORM,
+    }
+
+    /// A file in endpoint 10, with the signed URL for its upload.
+    pub upload(id: MediaId, file: &'a Declared, url: String) -> UploadView<'a> {
+        media_id: String = id.to_string(),
+        presign_url: PresignedView<'a> = presigned(file, url),
+    }
+
+    presigned(file: &'a Declared, url: String) -> PresignedView<'a> {
+        url: String = url,
+        method: &'static str = "PUT",
+        headers: UploadHeadersView<'a> = upload_headers(file),
+    }
+
+    /// The headers that an upload must have. The URL is signed for them.
+    upload_headers(file: &'a Declared) -> UploadHeadersView<'a> {
+        #[serde(rename = "Content-Type")]
+        content_type: &'a str = file.content_type,
+        #[serde(rename = "x-amz-checksum-sha256")]
+        checksum: &'a str = file.digest.as_str(),
+        #[serde(rename = "Content-Length", skip_serializing_if = "Option::is_none")]
+        content_length: Option<String> = file.size.map(|size| size.to_string()),
+    }
+
+    /// A file of this size with a signed URL for its download, which is valid until `expires_at`.
+    pub file(media: &'a Media, size: u64, url: String, expires_at: Timestamp) -> FileView<'a> {
+        media_id: String = media.id.to_string(),
+        url: String = url,
+        expires_at: String = expires_at.to_string(),
+        file_name: &'a str = media.name.as_str(),
+        file_type: &'static str = media.file_type.as_str(),
+        content_type: &'static str = FileType::served_as(&media.content_type),
+        size_bytes: u64 = size,
+        checksum_base64: &'a str = media.digest.as_str(),
+        created_at: String = media.created_at.to_string(),
+    }
 }
 
 /// Endpoint 5: a page of contacts. The cursor of the last page is the empty string, because its type in the
@@ -90,43 +259,6 @@ pub struct ContactsView<'a> {
     pub cursor: String,
 }
 
-/// A custom attribute definition in endpoint 8.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AttributeView<'a> {
-    id: String,
-    category: &'static str,
-    is_required: bool,
-    key_name: &'a str,
-    #[serde(rename = "type")]
-    attribute_type: &'static str,
-    closed_attributes_values: Vec<ClosedValueView<'a>>,
-    deleted_at: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct ClosedValueView<'a> {
-    id: String,
-    value: &'a str,
-}
-
-/// A definition. The list of values of an OPEN one is empty.
-pub fn attribute(definition: &AttributeDefinition) -> AttributeView<'_> {
-    AttributeView {
-        id: definition.id.to_string(),
-        category: definition.category.as_str(),
-        is_required: definition.is_required,
-        key_name: &definition.key_name,
-        attribute_type: definition.attribute_type.as_str(),
-        closed_attributes_values: definition
-            .closed_values
-            .iter()
-            .map(|value| ClosedValueView { id: value.id.to_string(), value: &value.value })
-            .collect(),
-        deleted_at: definition.deleted_at.map(|at| at.to_string()),
-    }
-}
-
 /// Endpoint 8: the definitions.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -135,54 +267,44 @@ pub struct AttributesView<'a> {
     pub custom_attributes: Vec<AttributeView<'a>>,
 }
 
-/// An internal user in endpoint 9.
+/// Endpoint 2: a page of conversations. The cursor of the last page is `null`.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UserView<'a> {
-    id: String,
-    status: &'static str,
-    created_at: String,
-    updated_at: String,
-    first_name: Option<&'a str>,
-    last_name: Option<&'a str>,
-    email: &'a str,
-    cellphone: Option<&'a str>,
-    language_code: Option<&'static str>,
+pub struct ConversationsView<'a> {
+    /// The conversations of the page.
+    pub conversations: Vec<ConversationView<'a>>,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
 }
 
-/// The representation of an internal user.
-pub fn user(user: &User) -> UserView<'_> {
-    UserView {
-        id: user.id.to_string(),
-        status: user.status.as_str(),
-        created_at: user.created_at.to_string(),
-        updated_at: user.updated_at.to_string(),
-        first_name: user.first_name.as_ref().map(|name| name.as_str()),
-        last_name: user.last_name.as_ref().map(|name| name.as_str()),
-        email: user.email.as_str(),
-        cellphone: user.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
-        language_code: user.language.map(|language| language.as_str()),
+/// A page of the messages of a conversation. The cursor of the last page is `null`.
+#[derive(Debug, Serialize)]
+pub struct MessagesView<'a> {
+    /// The messages of the page.
+    pub messages: Vec<MessageView<'a>>,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
+}
+
+impl ContactView<'_> {
+    /// The contact without `customAttributes`, for an event that would exceed the size limit. CLOSED
+    /// attributes store the ids of their values, and the shown values can have thousands of characters.
+    pub fn without_attributes(self) -> Self {
+        Self { custom_attributes: None, ..self }
     }
 }
 
-/// A conversation in endpoints 1 to 4 and in the `conversation.*` events.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ConversationView<'a> {
-    id: String,
-    workspace_id: String,
-    participants: ParticipantsView,
-    created_at: String,
-    updated_at: String,
-    name: Option<&'a str>,
-    status: &'static str,
+struct ContactAttributeView<'a> {
+    key: &'a str,
+    values: Vec<&'a str>,
 }
 
-/// The participants of a conversation.
-#[derive(Debug, Serialize)]
-pub struct ParticipantsView {
-    externals: Vec<ParticipantView>,
-    internals: Vec<ParticipantView>,
+fn contact_attribute<'a>(
+    contact: &'a Contact,
+    definition: &'a AttributeDefinition,
+) -> Option<ContactAttributeView<'a>> {
+    let values = contact.attributes.get(&definition.id)?.texts(definition);
+    Some(ContactAttributeView { key: &definition.key_name, values })
 }
 
 #[derive(Debug, Serialize)]
@@ -195,260 +317,30 @@ struct ParticipantView {
     last_seen_at: Option<String>,
 }
 
-/// The representation of a conversation.
-pub fn conversation(conversation: &Conversation) -> ConversationView<'_> {
-    ConversationView {
-        id: conversation.id.to_string(),
-        workspace_id: conversation.workspace_id.to_string(),
-        participants: participants(conversation),
-        created_at: conversation.created_at.to_string(),
-        updated_at: conversation.updated_at.to_string(),
-        name: conversation.name.as_ref().map(|name| name.as_str()),
-        status: conversation.status.as_str(),
-    }
+fn external(External { shown, joined_at, last_seen_at, .. }: &External) -> ParticipantView {
+    participant(shown.identifier(), shown.identifier_type(), "EXTERNAL", *joined_at, *last_seen_at)
 }
 
-/// The participants, each with the caller's identifier in its canonical form.
-pub fn participants(conversation: &Conversation) -> ParticipantsView {
-    ParticipantsView {
-        externals: conversation.externals.iter().map(external).collect(),
-        internals: conversation.internals.iter().map(internal).collect(),
-    }
+fn internal(Internal { shown, joined_at, last_seen_at, .. }: &Internal) -> ParticipantView {
+    participant(shown.identifier(), shown.identifier_type(), "INTERNAL", *joined_at, *last_seen_at)
 }
 
-fn external(external: &External) -> ParticipantView {
-    ParticipantView {
-        identifier: external.shown.identifier(),
-        identifier_type: external.shown.identifier_type(),
-        role: "EXTERNAL",
-        joined_at: external.joined_at.to_string(),
-        last_seen_at: external.last_seen_at.map(|at| at.to_string()),
-    }
+fn participant(
+    identifier: String,
+    identifier_type: &'static str,
+    role: &'static str,
+    joined_at: Timestamp,
+    last_seen_at: Option<Timestamp>,
+) -> ParticipantView {
+    let (joined_at, last_seen_at) = (joined_at.to_string(), last_seen_at.map(|at| at.to_string()));
+    ParticipantView { identifier, identifier_type, role, joined_at, last_seen_at }
 }
 
-fn internal(internal: &Internal) -> ParticipantView {
-    ParticipantView {
-        identifier: internal.shown.identifier(),
-        identifier_type: internal.shown.identifier_type(),
-        role: "INTERNAL",
-        joined_at: internal.joined_at.to_string(),
-        last_seen_at: internal.last_seen_at.map(|at| at.to_string()),
-    }
-}
-
-/// Endpoint 2: a page of conversations. The cursor of the last page is `null`.
-#[derive(Debug, Serialize)]
-pub struct ConversationsView<'a> {
-    /// The conversations of the page.
-    pub conversations: Vec<ConversationView<'a>>,
-    /// The cursor of the next page.
-    pub cursor: Option<String>,
-}
-
-/// The payload of `conversation_summary.created`.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SummaryView {
-    conversation_id: String,
-    messages: TallyView,
-    first_message_at: Option<String>,
-    last_message_at: Option<String>,
-    participants: ParticipantsView,
-    duration_seconds: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct TallyView {
-    inbound: usize,
-    outbound: usize,
-    internal: usize,
-}
-
-/// The summary of a released conversation.
-pub fn summary(summary: &Summary) -> SummaryView {
-    let tally = &summary.tally;
-    SummaryView {
-        conversation_id: summary.conversation.id.to_string(),
-        messages: TallyView { inbound: tally.inbound, outbound: tally.outbound, internal: tally.internal },
-        first_message_at: tally.first.map(|at| at.to_string()),
-        last_message_at: tally.last.map(|at| at.to_string()),
-        participants: participants(&summary.conversation),
-        duration_seconds: summary.duration().as_secs(),
-    }
-}
-
-/// A lead in the `lead.*` events.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LeadView<'a> {
-    request_id: String,
-    state: &'static str,
-    contact_id: Option<String>,
-    conversation_id: Option<String>,
-    brand_id: &'a str,
-    landing_uri: &'a str,
-    utm: &'a BTreeMap<String, String>,
-}
-
-/// The representation of a lead. It contains the ids of contact and conversation once both exist.
-pub fn lead(lead: &Lead) -> LeadView<'_> {
-    LeadView {
-        request_id: lead.id.to_string(),
-        state: lead.state.as_str(),
-        contact_id: lead.opened.then(|| lead.contact.to_string()),
-        conversation_id: lead.opened.then(|| lead.conversation.to_string()),
-        brand_id: lead.brand.as_str(),
-        landing_uri: lead.landing_uri.as_str(),
-        utm: lead.utm.values(),
-    }
-}
-
-/// The payload of `contact.opted_out` and `contact.opted_in`. It has no number: the row of an erased person has
-/// none, too.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OptOutView {
-    contact_id: Option<String>,
-    workspace_id: String,
-    source: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    opted_out_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    opted_in_at: Option<String>,
-}
-
-/// The representation of a choice about templates.
-pub fn opt_out(opt_out: &OptOut) -> OptOutView {
-    let at = || opt_out.since.to_string();
-    OptOutView {
-        contact_id: opt_out.contact.map(|contact| contact.to_string()),
-        workspace_id: opt_out.workspace_id.to_string(),
-        source: opt_out.source.as_str(),
-        opted_out_at: opt_out.is_out().then(at),
-        opted_in_at: (!opt_out.is_out()).then(at),
-    }
-}
-
-/// The payload of `contact.erased`.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ErasedView {
-    id: String,
-    workspace_id: String,
-    erased_at: String,
-}
-
-/// The payload of the event of an erased contact.
-pub fn erased(contact: ContactId, workspace: WorkspaceId, at: Timestamp) -> ErasedView {
-    ErasedView { id: contact.to_string(), workspace_id: workspace.to_string(), erased_at: at.to_string() }
-}
-
-/// The payload of `event.redacted`.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RedactedView {
-    event_type: &'static str,
-}
-
-/// The payload of an event of this type whose data was erased.
-pub fn redacted(event_type: EventType) -> RedactedView {
-    RedactedView { event_type: event_type.as_str() }
-}
-
-/// The body of an event whose data was erased with the person that it was about. It has the same id and says
-/// what type the event had.
-pub fn redacted_body(event: &Event) -> Result<Vec<u8>, serde_json::Error> {
-    let note = Event { event_type: EventType::EventRedacted, ..event.clone() };
-    event_body(&note, &redacted(event.event_type))
-}
-
-/// The payload of `webhook.test`.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TrialView {
-    endpoint_id: String,
-}
-
-/// The payload of a trial event for this endpoint.
-pub fn trial(endpoint: EndpointId) -> TrialView {
-    TrialView { endpoint_id: endpoint.to_string() }
-}
-
-/// A message in the `message.*` events and in answers.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MessageView<'a> {
-    id: String,
-    conversation_id: String,
-    workspace_id: String,
-    direction: &'static str,
-    sender: SenderView,
-    #[serde(rename = "type")]
-    message_type: &'static str,
-    message_body: Option<&'a str>,
-    /// `null` for what the workspace sends and for a customer's text: the other fields show it.
-    content: Option<ContentView<'a>>,
-    media_ids: Vec<String>,
-    reply_to_message_id: Option<String>,
-    enable_external_broadcast: bool,
-    status: &'static str,
-    parts: Vec<PartView<'a>>,
-    created_at: String,
-    updated_at: String,
-    delivered_at: Option<String>,
-    read_at: Option<String>,
-}
-
-/// The author of a message.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SenderView {
-    #[serde(rename = "type")]
-    sender_type: &'static str,
-    contact_id: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PartView<'a> {
-    recipient: String,
-    index: usize,
-    status: &'static str,
-    provider_message_id: Option<&'a str>,
-    error: Option<&'a str>,
-    delivered_at: Option<String>,
-    read_at: Option<String>,
-}
-
-/// The representation of a message. A template has neither text nor files, because the sender fills it for
-/// each recipient.
-pub fn message(message: &Message) -> MessageView<'_> {
-    let (body, sender) = match &message.content {
-        Content::Written { body, .. } => (body.as_ref().map(MessageBody::as_str), None),
-        Content::Template(_) => (None, None),
-        Content::Received(received) => (received.text(), Some(received)),
-    };
-    MessageView {
-        id: message.id.to_string(),
-        conversation_id: message.conversation.to_string(),
-        workspace_id: message.workspace_id.to_string(),
-        direction: message.direction().as_str(),
-        sender: SenderView {
-            sender_type: message.sent_by.as_str(),
-            contact_id: sender.map(|received| received.contact.to_string()),
-        },
-        message_type: message.message_type().as_str(),
-        message_body: body,
-        content: message_content(message),
-        media_ids: message.files().iter().map(|file| file.media.to_string()).collect(),
-        reply_to_message_id: message.reply_to.map(|id| id.to_string()),
-        enable_external_broadcast: message.is_broadcast(),
-        status: message.shown_status(),
-        parts: message.parts.iter().map(part).collect(),
-        created_at: message.created_at.to_string(),
-        updated_at: message.updated_at.to_string(),
-        delivered_at: message.delivered_at().map(|at| at.to_string()),
-        read_at: message.read_at().map(|at| at.to_string()),
+fn body_of(message: &Message) -> Option<&str> {
+    match &message.content {
+        Content::Written { body, .. } => body.as_ref().map(MessageBody::as_str),
+        Content::Template(_) => None,
+        Content::Received(received) => received.text(),
     }
 }
 
@@ -460,104 +352,11 @@ pub fn message_content(message: &Message) -> Option<ContentView<'_>> {
     }
 }
 
-fn part(part: &Part) -> PartView<'_> {
-    PartView {
-        recipient: part.recipient.to_string(),
-        index: part.index,
-        status: part.status.as_str(),
-        provider_message_id: part.provider_message_id.as_deref(),
-        error: part.error.as_ref().map(|error| error.as_str()),
-        delivered_at: part.delivered_at.map(|at| at.to_string()),
-        read_at: part.read_at.map(|at| at.to_string()),
-    }
-}
-
-/// Endpoint 11: the accepted message.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MessageCreatedView {
-    message_id: String,
-    messaging_product: &'static str,
-}
-
-/// The representation of an accepted message.
-pub fn message_created(id: MessageId) -> MessageCreatedView {
-    MessageCreatedView { message_id: id.to_string(), messaging_product: PLATFORM }
-}
-
-/// A file in endpoint 10, ready for upload.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UploadView<'a> {
-    media_id: String,
-    presign_url: PresignedView<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct PresignedView<'a> {
-    url: String,
-    method: &'static str,
-    headers: UploadHeadersView<'a>,
-}
-
-/// The headers that an upload must have. The URL is signed for them.
-#[derive(Debug, Serialize)]
-struct UploadHeadersView<'a> {
-    #[serde(rename = "Content-Type")]
-    content_type: &'a str,
-    #[serde(rename = "x-amz-checksum-sha256")]
-    checksum: &'a str,
-    #[serde(rename = "Content-Length", skip_serializing_if = "Option::is_none")]
-    content_length: Option<String>,
-}
-
-/// A file with the signed URL for its upload.
-pub fn upload(id: MediaId, file: &Declared, url: String) -> UploadView<'_> {
-    let headers = UploadHeadersView {
-        content_type: file.content_type,
-        checksum: file.digest.as_str(),
-        content_length: file.size.map(|size| size.to_string()),
-    };
-    UploadView { media_id: id.to_string(), presign_url: PresignedView { url, method: "PUT", headers } }
-}
-
-/// A page of the messages of a conversation. The cursor of the last page is `null`.
-#[derive(Debug, Serialize)]
-pub struct MessagesView<'a> {
-    /// The messages of the page.
-    pub messages: Vec<MessageView<'a>>,
-    /// The cursor of the next page.
-    pub cursor: Option<String>,
-}
-
-/// A file that can be downloaded.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FileView<'a> {
-    media_id: String,
-    url: String,
-    expires_at: String,
-    file_name: &'a str,
-    file_type: &'static str,
-    content_type: &'static str,
-    size_bytes: u64,
-    checksum_base64: &'a str,
-    created_at: String,
-}
-
-/// A file of this size with a signed URL for its download, which is valid until `expires_at`.
-pub fn file(media: &Media, size: u64, url: String, expires_at: Timestamp) -> FileView<'_> {
-    FileView {
-        media_id: media.id.to_string(),
-        url,
-        expires_at: expires_at.to_string(),
-        file_name: media.name.as_str(),
-        file_type: media.file_type.as_str(),
-        content_type: FileType::served_as(&media.content_type),
-        size_bytes: size,
-        checksum_base64: media.digest.as_str(),
-        created_at: media.created_at.to_string(),
-    }
+/// The body of an event whose data was erased with the person that it was about. It has the same id and says
+/// what type the event had.
+pub fn redacted_body(event: &Event) -> Result<Vec<u8>, serde_json::Error> {
+    let note = Event { event_type: EventType::EventRedacted, ..event.clone() };
+    event_body(&note, &redacted(event.event_type))
 }
 
 #[derive(Serialize)]
