@@ -268,7 +268,7 @@ RETENTION = ROOT / "shared" / "domain" / "src" / "retention.rs"
 # Until when a piece begins items, the limit of a fetch, what is kept for tables; the limit of a call.
 INBOX_TIMES = [
     ROOT / path
-    for path in ("functions/inbox/src/run.rs", "functions/inbox/src/files.rs", "shared/runtime/src/aws.rs")
+    for path in ("functions/inbox/src/invocation.rs", "functions/inbox/src/files.rs", "shared/runtime/src/aws.rs")
 ]
 
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
