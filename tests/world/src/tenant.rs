@@ -34,7 +34,7 @@ pub(crate) struct Tenant {
     pub(crate) endpoint: EndpointId,
     /// A team of two users.
     pub(crate) team: TeamId,
-    /// Whether its endpoint is disabled at times. What happens then is told to nobody.
+    /// Whether its endpoint is disabled at times. The service records no events for it then.
     pub(crate) is_switched: bool,
     pub(crate) url: String,
     /// The customers' numbers. Both tenants have the same customers.
