@@ -5,13 +5,15 @@ use clap::{Args, Subcommand};
 use domain::attribute::NewAttribute;
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
-    Timestamp, Unfit,
+    Definitions, Timestamp, Workspace, WorkspaceId,
 };
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::output::{Output, Shown};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::{Named, unfit};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -113,7 +115,7 @@ impl Verb {
             Self::RenameValue { one, value, to } => {
                 let rename = |definition: &AttributeDefinition| {
                     let Some(id) = value_named(definition, &value, &to) else {
-                        return Err(Refusal::UnknownClosedValue(value.clone()));
+                        return Err(Named::ClosedValue.unknown(format!("{value:?}")));
                     };
                     definition.with_renamed_value(id, &to).map_err(Refusal::DefinitionChangeUnfit)
                 };
@@ -132,29 +134,35 @@ impl Verb {
 
 async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinition, Refusal> {
     let store = &console.store;
-    let unfit = |reason: Unfit| Refusal::Unfit { what: "The attribute cannot be created", reason };
     let new = NewAttribute {
-        category: AttributeCategory::parse(&wanted.category).map_err(unfit)?,
-        attribute_type: AttributeType::parse(&wanted.attribute_type).map_err(unfit)?,
+        category: AttributeCategory::parse(&wanted.category)
+            .map_err(unfit("The attribute cannot be created"))?,
+        attribute_type: AttributeType::parse(&wanted.attribute_type)
+            .map_err(unfit("The attribute cannot be created"))?,
         key_name: &wanted.key_name,
         is_required: wanted.required,
         values: &wanted.values,
     };
     let workspace_id = console.workspace(wanted.within.workspace).await?.id;
     let definition = AttributeDefinition::new(workspace_id, &new, store.ids(), store.now())?;
-    for _ in 0..TRIES {
-        // Read the workspace first: an addition after this read changes its version, and the write fails.
-        let workspace = console.workspace(workspace_id).await?;
-        store.definitions(workspace_id).await?.admit(&definition, store.now())?;
-        if store.create_definition(&workspace, &definition).await? {
-            return Ok(definition);
-        }
-    }
-    Err(Refusal::Contended)
+    changed(
+        async || read(console, workspace_id).await,
+        |(_, definitions)| {
+            definitions.admit(&definition, store.now())?;
+            Ok(Decision::Changed(definition.clone()))
+        },
+        async |(workspace, _), next| store.create_definition(workspace, next).await,
+    )
+    .await
+}
+
+/// Reads the workspace first: an addition after this read changes its version, and the write fails.
+async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Definitions), Refusal> {
+    let workspace = console.workspace(id).await?;
+    Ok((workspace, console.store.definitions(id).await?))
 }
 
 impl OneAttribute {
-    /// A change without effect succeeds, so you can repeat the command.
     async fn change(
         self,
         console: &Console,
@@ -162,20 +170,20 @@ impl OneAttribute {
         output: &mut Output<'_>,
     ) -> Result<(), Refusal> {
         let (store, now) = (&console.store, console.store.now());
-        for _ in 0..TRIES {
-            let workspace = console.workspace(self.within.workspace).await?;
-            let definitions = store.definitions(workspace.id).await?;
-            let found = definitions.iter().find(|definition| definition.id == self.attribute);
-            let definition = found.ok_or(Refusal::UnknownAttribute(self.attribute))?;
-            let Some(next) = change(definition)? else {
-                return output.one(&AttributeView::of(definition, now));
-            };
-            definitions.admit(&next, now).map_err(Refusal::DefinitionChangeRefused)?;
-            if store.change_definition(&workspace, &next).await? {
-                return output.one(&AttributeView::of(&next, now));
-            }
-        }
-        Err(Refusal::Contended)
+        let definition = changed(
+            async || read(console, self.within.workspace).await,
+            |(_, definitions)| {
+                let found = definitions.iter().find(|definition| definition.id == self.attribute);
+                let definition = Named::Attribute.found(found, self.attribute)?;
+                let next = change(definition)?;
+                if let Some(next) = &next {
+                    definitions.admit(next, now).map_err(Refusal::DefinitionChangeRefused)?;
+                }
+                Ok(Decision::of(definition, next))
+            },
+            async |(workspace, _), next| store.change_definition(workspace, next).await,
+        );
+        output.one(&AttributeView::of(&definition.await?, now))
     }
 }
 

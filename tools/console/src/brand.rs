@@ -1,14 +1,16 @@
 //! `console brand ...`
 
 use clap::{Args, Subcommand};
-use domain::{Brand, BrandId, usage};
-use futures::try_join;
+use domain::{Brand, BrandId, Lines, usage};
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::deleted::Deleted;
+use crate::line::lines_of;
 use crate::output::{Output, Shown, or_dash};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::{Named, unfit, unused};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -58,8 +60,8 @@ impl Verb {
                 let lines = console.store.lines(workspace.id).await?;
                 output.list_as::<BrandView, _>(&lines.brands)
             }
-            Self::Rename { one, name } => rename(console, &one, &name, output).await,
-            Self::Delete(one) => delete(console, one, output).await,
+            Self::Rename { one, name } => one.rename(console, &name, output).await,
+            Self::Delete(one) => one.delete(console, output).await,
         }
     }
 }
@@ -72,58 +74,58 @@ async fn create(
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let store = &console.store;
-    let unfit = |reason| Refusal::Unfit { what: "The brand cannot be created", reason };
-    let id = id.map_or_else(|| BrandId::parse(&store.ids().next().to_string()), Ok).map_err(unfit)?;
-    let brand = Brand::new(id, within.workspace, name, store.now()).map_err(unfit)?;
-    for _ in 0..TRIES {
-        // Read the workspace first: an addition after this read changes its version, and the write fails.
-        let workspace = console.workspace(within.workspace).await?;
-        store.lines(workspace.id).await?.admit_brand(&brand)?;
-        if store.create_brand(&workspace, &brand).await? {
-            return output.one(&BrandView::from(&brand));
-        }
-    }
-    Err(Refusal::Contended)
+    let id = id
+        .map_or_else(|| BrandId::parse(&store.ids().next().to_string()), Ok)
+        .map_err(unfit("The brand cannot be created"))?;
+    let brand =
+        Brand::new(id, within.workspace, name, store.now()).map_err(unfit("The brand cannot be created"))?;
+    let brand = changed(
+        async || lines_of(console, within.workspace).await,
+        |(_, lines)| {
+            lines.admit_brand(&brand)?;
+            Ok(Decision::Changed(brand.clone()))
+        },
+        async |(workspace, _), next| store.create_brand(workspace, next).await,
+    );
+    output.one(&BrandView::from(&brand.await?))
 }
 
-/// A change without effect succeeds, so you can repeat the command.
-async fn rename(
-    console: &Console,
-    one: &OneBrand,
-    name: &str,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
-    let store = &console.store;
-    for _ in 0..TRIES {
-        let workspace = console.workspace(one.within.workspace).await?;
-        let lines = store.lines(workspace.id).await?;
-        let brand = lines.brand(&one.brand).ok_or_else(|| Refusal::UnknownBrand(one.brand.clone()))?;
-        let renamed =
-            brand.renamed(name).map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
-        let Some(next) = renamed else { return output.one(&BrandView::from(brand)) };
-        lines.check_brand_name(&next)?;
-        if store.change_brand(&workspace, &next).await? {
-            return output.one(&BrandView::from(&next));
-        }
+impl OneBrand {
+    fn of<'a>(&self, lines: &'a Lines) -> Result<&'a Brand, Refusal> {
+        Named::Brand.found(lines.brand(&self.brand), self.brand.as_str())
     }
-    Err(Refusal::Contended)
-}
 
-async fn delete(console: &Console, one: OneBrand, output: &mut Output<'_>) -> Result<(), Refusal> {
-    let store = &console.store;
-    for _ in 0..TRIES {
-        let workspace = console.workspace(one.within.workspace).await?;
-        let (lines, capture) = try_join!(store.lines(workspace.id), store.capture(workspace.id))?;
-        let brand = lines.brand(&one.brand).ok_or_else(|| Refusal::UnknownBrand(one.brand.clone()))?;
-        let by = usage::of_brand(brand, &lines, capture.as_ref());
-        if !by.is_empty() {
-            return Err(Refusal::InUse { what: "brand", by });
-        }
-        if store.delete_brand(&workspace, brand).await? {
-            return output.one(&Deleted { field: "brandId", id: one.brand.as_str().to_owned() });
-        }
+    async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result<(), Refusal> {
+        let brand = changed(
+            async || lines_of(console, self.within.workspace).await,
+            |(_, lines)| {
+                let brand = self.of(lines)?;
+                let next = brand.renamed(name).map_err(unfit("The name is invalid"))?;
+                next.iter().try_for_each(|next| lines.check_brand_name(next))?;
+                Ok(Decision::of(brand, next))
+            },
+            async |(workspace, _), next| console.store.change_brand(workspace, next).await,
+        );
+        output.one(&BrandView::from(&brand.await?))
     }
-    Err(Refusal::Contended)
+
+    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        let store = &console.store;
+        let brand = changed(
+            async || {
+                let (workspace, lines) = lines_of(console, self.within.workspace).await?;
+                let capture = store.capture(workspace.id).await?;
+                Ok((workspace, lines, capture))
+            },
+            |(_, lines, capture)| {
+                let brand = self.of(lines)?;
+                unused("brand", usage::of_brand(brand, lines, capture.as_ref()))?;
+                Ok(Decision::Changed(brand.clone()))
+            },
+            async |(workspace, ..), brand| store.delete_brand(workspace, brand).await,
+        );
+        output.one(&Deleted { field: "brandId", id: brand.await?.id.as_str().to_owned() })
+    }
 }
 
 #[derive(Serialize)]

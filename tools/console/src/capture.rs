@@ -14,8 +14,10 @@ use futures::try_join;
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::output::{Output, Shown, or_dash, stacked, yes_or_no};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::{Named, unfit};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -121,9 +123,8 @@ impl Verb {
             }
             Self::Disable(within) => disable(console, within.workspace, output).await,
             Self::Show(within) => {
-                let around = Around::read(console, within.workspace).await?;
-                let capture = around.capture.as_ref().ok_or(Refusal::NoCapture)?;
-                output.one(&around.view(capture, console).await?)
+                let (around, capture) = Around::set_up(console, within.workspace).await?;
+                output.one(&around.view(&capture, console).await?)
             }
             Self::RotateKey(within) => rotate_key(console, within.workspace, output).await,
         }
@@ -174,7 +175,7 @@ impl CaptchaSecret {
             (None, None) => return Ok(None),
         };
         let secret = Capture::secret(&text);
-        secret.map(Some).map_err(|reason| Refusal::Unfit { what: "The captcha secret is invalid", reason })
+        secret.map(Some).map_err(unfit("The captcha secret is invalid"))
     }
 }
 
@@ -196,6 +197,13 @@ impl Around {
         Ok(Self { workspace, capture, has_secret: secret.is_some(), lines })
     }
 
+    /// Refuses a workspace whose lead capture is not set up.
+    async fn set_up(console: &Console, id: WorkspaceId) -> Result<(Self, Capture), Refusal> {
+        let around = Self::read(console, id).await?;
+        let capture = around.capture.clone().ok_or(Refusal::NoCapture)?;
+        Ok((around, capture))
+    }
+
     async fn template(&self, capture: &Capture, console: &Console) -> Result<Option<Template>, Refusal> {
         let Some(id) = capture.template else { return Ok(None) };
         Ok(console.store.templates(self.workspace.id, &[id]).await?.remove(&id))
@@ -211,8 +219,8 @@ impl Around {
     }
 }
 
-/// Writes the changed settings. A change without effect succeeds, so you can repeat a command. Enabled lead capture
-/// must be complete. Disabled lead capture may be incomplete, but a given brand or template must exist.
+/// Writes the changed settings. Enabled lead capture must be complete. Disabled lead capture may be incomplete, but a given
+/// brand or template must exist.
 async fn change_settings(
     console: &Console,
     id: WorkspaceId,
@@ -221,8 +229,7 @@ async fn change_settings(
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let store = &console.store;
-    let mut unwritten = secret.as_ref();
-    for _ in 0..TRIES {
+    let read = async || {
         let mut around = Around::read(console, id).await?;
         around.has_secret |= secret.is_some();
         let next = match &around.capture {
@@ -230,34 +237,35 @@ async fn change_settings(
             None => Capture::new(id, console.capture_key(), store.now()).with(change)?,
         };
         let template = around.template(&next, console).await?;
+        Ok((around, next, template))
+    };
+    let decide = |(around, next, template): &(Around, Capture, Option<Template>)| {
         let known = around.known(template.as_ref());
-        check(change, &next, &known)?;
+        check(change, next, &known)?;
+        Ok(Decision::Changed((CaptureView::of(next, &known), template.as_ref().and_then(asked_of_visitors))))
+    };
+    let write = async |(around, next, _): &(Around, Capture, Option<Template>), _: &_| {
         // Write the secret first, so that enabled lead capture always has one.
-        if let Some(secret) = unwritten.take() {
+        if let Some(secret) = &secret {
             store.set_captcha_secret(id, secret).await?;
         }
-        let done = match &around.capture {
-            Some(capture) if *capture == next => true,
-            Some(_) => store.change_capture(&around.workspace, &next).await?,
-            None => store.create_capture(&around.workspace, &next).await?,
-        };
-        if done {
-            output.one(&CaptureView::of(&next, &known))?;
-            return match template.as_ref().and_then(asked_of_visitors) {
-                Some(remark) => output.remark(&remark),
-                None => Ok(()),
-            };
+        match &around.capture {
+            Some(capture) if capture == next => Ok(true),
+            Some(_) => store.change_capture(&around.workspace, next).await,
+            None => store.create_capture(&around.workspace, next).await,
         }
-    }
-    Err(Refusal::Contended)
+    };
+    let (view, remark) = changed(read, decide, write).await?;
+    output.one(&view)?;
+    remark.map_or(Ok(()), |remark| output.remark(&remark))
 }
 
 fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Result<(), Refusal> {
     if let (Some(id), None) = (change.template.as_set(), known.template) {
-        return Err(Refusal::UnknownTemplate(*id));
+        return Err(Named::Template.unknown(*id));
     }
     if let Some(brand) = change.brand.as_set().filter(|brand| known.lines.brand(brand).is_none()) {
-        return Err(Refusal::UnknownBrand(brand.clone()));
+        return Err(Named::Brand.unknown(brand.as_str()));
     }
     match (change.enabled, next.lacks(known)) {
         (_, lacks) if lacks.is_empty() || !next.enabled => Ok(()),
@@ -285,31 +293,29 @@ fn asked_of_visitors(template: &Template) -> Option<String> {
 
 async fn disable(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result<(), Refusal> {
     let change = CaptureChange { enabled: Some(false), ..CaptureChange::default() };
-    for _ in 0..TRIES {
-        let around = Around::read(console, id).await?;
-        let capture = around.capture.as_ref().ok_or(Refusal::NoCapture)?;
-        let Some(next) = capture.changed(&change, console.store.now())? else {
-            return output.one(&around.view(capture, console).await?);
-        };
-        if console.store.replace_capture(&next).await? {
-            return output.one(&around.view(&next, console).await?);
-        }
-    }
-    Err(Refusal::Contended)
+    let disabled = |capture: &Capture| Ok(capture.changed(&change, console.store.now())?);
+    output.one(&replaced(console, id, disabled).await?)
 }
 
 async fn rotate_key(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result<(), Refusal> {
     let key = console.capture_key();
-    for _ in 0..TRIES {
-        let around = Around::read(console, id).await?;
-        let capture = around.capture.as_ref().ok_or(Refusal::NoCapture)?;
-        let next = capture.rekeyed(key.clone(), console.store.now());
-        if console.store.replace_capture(&next).await? {
-            output.one(&around.view(&next, console).await?)?;
-            return output.remark("Give the pages the new key now: leads with the previous key are refused.");
-        }
-    }
-    Err(Refusal::Contended)
+    let rekeyed = |capture: &Capture| Ok(Some(capture.rekeyed(key.clone(), console.store.now())));
+    output.one(&replaced(console, id, rekeyed).await?)?;
+    output.remark("Give the pages the new key now: leads with the previous key are refused.")
+}
+
+async fn replaced(
+    console: &Console,
+    id: WorkspaceId,
+    change: impl Fn(&Capture) -> Result<Option<Capture>, Refusal>,
+) -> Result<CaptureView, Refusal> {
+    let capture = changed(
+        async || Around::set_up(console, id).await,
+        |(_, capture)| Ok(Decision::of(capture, change(capture)?)),
+        async |_, next| console.store.replace_capture(next).await,
+    );
+    let capture = capture.await?;
+    Around::read(console, id).await?.view(&capture, console).await
 }
 
 impl Console {

@@ -7,6 +7,7 @@ use domain::{EndpointId, TrustedReceivers, WebhookEndpoint, Workspace, Workspace
 use store::Store;
 
 use crate::beside::Beside;
+use crate::refusal::Named;
 use crate::refusal::Refusal;
 
 /// The stack on which the verbs act.
@@ -21,9 +22,6 @@ pub struct Console {
     pub trusted: TrustedReceivers,
 }
 
-/// The number of tries of a change if others change the same item at the same time.
-pub(crate) const TRIES: usize = 20;
-
 impl Console {
     /// Reads an endpoint and refuses it if it is disabled.
     pub(crate) async fn endpoint_to_call(
@@ -31,7 +29,8 @@ impl Console {
         workspace: WorkspaceId,
         id: EndpointId,
     ) -> Result<WebhookEndpoint, Refusal> {
-        let endpoint = self.store.endpoint(workspace, id).await?.ok_or(Refusal::UnknownEndpoint(id))?;
+        let endpoint =
+            self.store.endpoint(workspace, id).await?.ok_or_else(|| Named::Endpoint.unknown(id))?;
         if !endpoint.is_enabled() {
             return Err(Refusal::EndpointDisabled(id));
         }
@@ -40,6 +39,6 @@ impl Console {
 
     /// Reads the workspace of a verb.
     pub(crate) async fn workspace(&self, id: WorkspaceId) -> Result<Workspace, Refusal> {
-        self.store.workspace(id).await?.ok_or(Refusal::UnknownWorkspace(id))
+        self.store.workspace(id).await?.ok_or_else(|| Named::Workspace.unknown(id))
     }
 }

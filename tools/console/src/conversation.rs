@@ -13,6 +13,7 @@ use store::{ConversationQuery, Entry, SendingState, Store};
 use crate::arguments::{InWorkspace, contact_ref, user_ref};
 use crate::output::{Output, Shown, or_dash, stacked};
 use crate::paging::{Limit, Listed};
+use crate::refusal::{Named, unfit};
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -73,7 +74,7 @@ impl List {
             .as_deref()
             .map(ConversationStatus::parse)
             .transpose()
-            .map_err(|reason| Refusal::Unfit { what: "The status is invalid", reason })?;
+            .map_err(unfit("The status is invalid"))?;
         let from = match self.after {
             None => None,
             Some(id) => Some(ConversationQuery::behind(&known(&console.store, workspace, id).await?)),
@@ -93,7 +94,7 @@ pub(crate) async fn known(
     workspace: WorkspaceId,
     id: ConversationId,
 ) -> Result<Conversation, Refusal> {
-    store.conversation(workspace, id).await?.ok_or(Refusal::UnknownConversation(id))
+    store.conversation(workspace, id).await?.ok_or_else(|| Named::Conversation.unknown(id))
 }
 
 async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>) -> Result<(), Refusal> {
@@ -101,7 +102,7 @@ async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>)
     let store = &console.store;
     let found = try_join(store.conversation_and_seen(workspace, id), store.lane_state(workspace, id)).await?;
     let (Some((conversation, seen)), Some(lane)) = found else {
-        return Err(Refusal::UnknownConversation(id));
+        return Err(Named::Conversation.unknown(id));
     };
     let shown = conversation.with_seen(&seen);
     let windows = windows(store, &shown).await?;

@@ -16,6 +16,7 @@ use crate::deliveries::{After, Deliveries};
 use crate::jobs::{Waiting, Wanted};
 use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Shown, or_dash, printable, stacked};
+use crate::refusal::{Named, unfit};
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -119,7 +120,7 @@ impl List {
             .as_deref()
             .map(DeliveryState::parse)
             .transpose()
-            .map_err(|reason| Refusal::Unfit { what: "The state is invalid", reason })?;
+            .map_err(unfit("The state is invalid"))?;
         let after = match self.after {
             Some(id) => Some(After::Delivery(place_of(console, workspace, id).await?, id.endpoint)),
             None => None,
@@ -144,7 +145,7 @@ impl List {
 async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> Result<HomeKey, Refusal> {
     let event = console.store.recorded_event(workspace, id.event).await?;
     let event = event.filter(|event| event.slots.iter().any(|slot| slot.endpoint == id.endpoint));
-    event.map(|event| HomeKey { at: event.at, event: event.id }).ok_or(Refusal::UnknownDelivery(id))
+    event.map(|event| HomeKey { at: event.at, event: event.id }).ok_or_else(|| Named::Delivery.unknown(id))
 }
 
 async fn show(
@@ -174,7 +175,7 @@ impl OneDelivery {
     async fn read(&self, console: &Console) -> Result<(Delivery, Option<WebhookEndpoint>), Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let found = console.store.delivery(workspace, self.delivery).await?;
-        let delivery = found.ok_or(Refusal::UnknownDelivery(self.delivery))?;
+        let delivery = Named::Delivery.found(found, self.delivery)?;
         let endpoint = console.store.endpoint(workspace, delivery.slot.endpoint).await?;
         Ok((delivery, endpoint))
     }

@@ -45,7 +45,10 @@ impl From<&Refusal> for Failure {
             _ => None,
         };
         Self {
-            code: code(refusal),
+            code: match refusal {
+                Refusal::Unknown { what, .. } => format!("UNKNOWN_{}", code(what)),
+                _ => code(refusal),
+            },
             message: refusal.to_string(),
             field: argument_of(refusal).map(str::to_owned),
             hint,
@@ -56,22 +59,17 @@ impl From<&Refusal> for Failure {
 /// The argument at fault, if only one can be meant.
 fn argument_of(refusal: &Refusal) -> Option<&'static str> {
     Some(match refusal {
+        Refusal::Unknown { what, .. } => return what.argument(),
         Refusal::NoStack | Refusal::MissingTable => "--stack",
-        Refusal::UnknownWorkspace(_) => "--workspace",
         Refusal::WorkspaceExists(_) => "--id",
-        Refusal::UnknownKey(_) => "--key",
-        Refusal::UnknownUser(_) => "--user",
         Refusal::UserEmailTaken => "--email",
-        Refusal::UnknownTeam(_) => "--team",
-        Refusal::UnknownAttribute(_) => "--attribute",
-        Refusal::UnknownLine(_) => "--channel",
         Refusal::TooManyOrigins(_) => "--origin",
         Refusal::MaySendTwice => "--may-send-twice",
         Refusal::Url(_) => "--url",
-        Refusal::UnknownEndpoint(_) | Refusal::EndpointDisabled(_) => "--endpoint",
+        Refusal::EndpointDisabled(_) => "--endpoint",
         Refusal::FewerSlots { .. } => "--slots",
         Refusal::CapTooLow { argument, .. } | Refusal::BucketNotFound { argument, .. } => argument,
-        Refusal::UnknownJob(_) | Refusal::JobDone(_) => "--job",
+        Refusal::JobDone(_) => "--job",
         _ => return None,
     })
 }

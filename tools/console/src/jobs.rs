@@ -24,6 +24,7 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::output::{Output, Shown, joined, yes_or_no};
+use crate::refusal::Named;
 use crate::{Console, Refusal};
 
 /// The delay after which the sweeper processes a lane whose queue message was lost.
@@ -223,7 +224,7 @@ impl Asked {
         let [mut pause, longest] = Self::PAUSES;
         loop {
             let jobs = jobs_of(console, self.id, &self.slots).await?;
-            let job = JobView::of(&jobs).ok_or(Refusal::UnknownJob(self.id))?;
+            let job = JobView::of(&jobs).ok_or_else(|| Named::Job.unknown(self.id))?;
             match until {
                 Some((seconds, until)) if job.is_active() => {
                     if Instant::now() >= until {
@@ -426,7 +427,7 @@ pub(crate) async fn cancel(
     let rows = jobs_of(console, id, &slots).await?;
     try_join_all(rows.iter().map(|of| console.store.cancel_job(of))).await?;
     let rows = jobs_of(console, id, &slots).await?;
-    let job = JobView::of(&rows).ok_or(Refusal::UnknownJob(id))?;
+    let job = JobView::of(&rows).ok_or_else(|| Named::Job.unknown(id))?;
     match job.state == JobState::Done.as_str() {
         true => Err(Refusal::JobDone(id)),
         false => output.one(&job),

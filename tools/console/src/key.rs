@@ -9,6 +9,7 @@ use store::Revoked;
 use crate::arguments::InWorkspace;
 use crate::moment::Moment;
 use crate::output::{Output, Shown, or_dash};
+use crate::refusal::{Named, unfit};
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -65,14 +66,15 @@ impl Verb {
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let workspace = console.workspace(wanted.within.workspace).await?;
-    let unfit = |reason| Refusal::Unfit { what: "The key cannot be created", reason };
     let grant = Grant {
-        scopes: Scopes::parse(wanted.scope.iter().map(String::as_str)).map_err(unfit)?,
-        rate: RateLimit::new(wanted.rate, wanted.burst).map_err(unfit)?,
+        scopes: Scopes::parse(wanted.scope.iter().map(String::as_str))
+            .map_err(unfit("The key cannot be created"))?,
+        rate: RateLimit::new(wanted.rate, wanted.burst).map_err(unfit("The key cannot be created"))?,
         expires_at: wanted.expires.map(|expires| expires.ahead(store.now())),
     };
     let id = KeyId::generate(store.ids());
-    let key = ApiKey::new(id, workspace.id, &wanted.name, grant, store.now()).map_err(unfit)?;
+    let key = ApiKey::new(id, workspace.id, &wanted.name, grant, store.now())
+        .map_err(unfit("The key cannot be created"))?;
     let token = ApiKeyToken::from_entropy(entropy(console));
     store.create_api_key(&token.sha256_hex(), &key).await?;
     output.one(&NewKeyView { api_key: token.expose().to_owned(), key: KeyView::from(&key) })?;
@@ -100,7 +102,7 @@ async fn revoke(
         Revoked::Done | Revoked::Already => {
             output.one(&RevokedView { key_id: key.to_string(), revoked: true })
         }
-        Revoked::Unknown => Err(Refusal::UnknownKey(key)),
+        Revoked::Unknown => Err(Named::Key.unknown(key)),
     }
 }
 

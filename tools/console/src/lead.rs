@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{Consent, Lead, LeadId, LeadState};
+use futures::future::try_join;
 use serde::Serialize;
 use store::{LeadPage, Page, Store};
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::message::ProgressView;
 use crate::output::{Output, Shown, or_dash, stacked};
 use crate::paging::{Limit, Listed};
+use crate::refusal::{Named, unfit};
 use crate::unsent::ErrorView;
-use crate::{Console, Refusal, TRIES};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -69,16 +72,12 @@ impl Verb {
 impl List {
     async fn find(&self, console: &Console) -> Result<Listed<Lead>, Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
-        let state = self
-            .state
-            .as_deref()
-            .map(LeadState::parse)
-            .transpose()
-            .map_err(|reason| Refusal::Unfit { what: "The state is invalid", reason })?;
+        let state =
+            self.state.as_deref().map(LeadState::parse).transpose().map_err(unfit("The state is invalid"))?;
         let from = match self.after {
             None => None,
             Some(id) => {
-                let last = console.store.lead(workspace, id).await?.ok_or(Refusal::UnknownLead(id))?;
+                let last = console.store.lead(workspace, id).await?.ok_or_else(|| Named::Lead.unknown(id))?;
                 Some(LeadPage::behind(&last))
             }
         };
@@ -95,34 +94,38 @@ impl OneLead {
     async fn read(&self, console: &Console) -> Result<Lead, Refusal> {
         let workspace = console.workspace(self.within.workspace).await?;
         let lead = console.store.lead(workspace.id, self.lead).await?;
-        lead.ok_or(Refusal::UnknownLead(self.lead))
+        Named::Lead.found(lead, self.lead)
     }
 }
 
 /// Retries a lead. The checks apply to the state that the lead has at the time of the write.
 async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result<Lead, Refusal> {
-    for _ in 0..TRIES {
-        let lead = one.read(console).await?;
-        let next = lead.retried(console.store.now()).ok_or(Refusal::NotRetried(lead.state))?;
-        if lead.state == LeadState::Unknown && !may_send_twice {
-            return Err(Refusal::MaySendTwice);
-        }
-        // The lead would become SUPPRESSED, and such a lead is never retried.
-        let (workspace, store) = (lead.workspace_id, &console.store);
-        let (capture, opted_out) =
-            futures::future::try_join(store.capture(workspace), store.opted_out(workspace, &lead.cellphone))
-                .await?;
-        if !capture.is_some_and(|capture| capture.enabled) {
-            return Err(Refusal::WouldBeSuppressed("capture is disabled"));
-        }
-        if opted_out {
-            return Err(Refusal::WouldBeSuppressed("its number has opted out"));
-        }
-        if console.store.retry_lead(&lead, &next).await? {
-            return Ok(next);
-        }
-    }
-    Err(Refusal::Contended)
+    let store = &console.store;
+    changed(
+        async || {
+            let lead = one.read(console).await?;
+            let capture = store.capture(lead.workspace_id);
+            let (capture, opted_out) =
+                try_join(capture, store.opted_out(lead.workspace_id, &lead.cellphone)).await?;
+            Ok((lead, capture, opted_out))
+        },
+        |(lead, capture, opted_out)| {
+            let next = lead.retried(store.now()).ok_or(Refusal::NotRetried(lead.state))?;
+            if lead.state == LeadState::Unknown && !may_send_twice {
+                return Err(Refusal::MaySendTwice);
+            }
+            // The lead would become SUPPRESSED, and such a lead is never retried.
+            if !capture.as_ref().is_some_and(|capture| capture.enabled) {
+                return Err(Refusal::WouldBeSuppressed("capture is disabled"));
+            }
+            if *opted_out {
+                return Err(Refusal::WouldBeSuppressed("its number has opted out"));
+            }
+            Ok(Decision::Changed(next))
+        },
+        async |(lead, ..), next| store.retry_lead(lead, next).await,
+    )
+    .await
 }
 
 #[derive(Serialize)]

@@ -13,6 +13,7 @@ mod attribute;
 mod beside;
 mod brand;
 mod capture;
+mod changed;
 mod colour;
 mod completions;
 mod connect;
@@ -59,7 +60,6 @@ pub use output::Terminal;
 pub use refusal::Refusal;
 
 use completions::Completions;
-use console::TRIES;
 use failure::Failure;
 use output::Output;
 

@@ -4,17 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::text::operator_name;
-use domain::{
-    BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Unfit, Workspace, WorkspaceId, usage,
-};
+use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspace, WorkspaceId, usage};
 use futures::try_join;
 use serde::Serialize;
-use store::{ConversationQuery, LineWritten};
+use store::{ConversationQuery, LineWritten, StoreError};
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::deleted::Deleted;
 use crate::output::{Output, Shown, or_dash, yes_or_no};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::{Named, unfit, unused};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -100,24 +100,24 @@ impl Verb {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
-                let (workspace, lines) = read(console, within.workspace).await?;
+                let (workspace, lines) = lines_of(console, within.workspace).await?;
                 let view = |line: &Line| LineView::of(line, &workspace);
                 output.list(&lines.lines.iter().map(view).collect::<Vec<_>>())
             }
-            Self::Default { one, of_brand: false } => make_default(console, &one, output).await,
-            Self::Default { one, of_brand: true } => make_brands_line(console, &one, output).await,
-            Self::Rename { one, name } => rename(console, &one, &name, output).await,
-            Self::Delete(one) => delete(console, one, output).await,
+            Self::Default { one, of_brand: false } => output.one(&one.make_default(console).await?),
+            Self::Default { one, of_brand: true } => output.one(&one.make_brands_line(console).await?),
+            Self::Rename { one, name } => output.one(&one.rename(console, &name).await?),
+            Self::Delete(one) => one.delete(console, output).await,
             Self::Token { one, token } => {
                 let token = token.read(output)?;
-                set_token(console, &one, &token, output).await
+                output.one(&one.set_token(console, &token).await?)
             }
         }
     }
 }
 
 /// Reads the workspace first: an addition after this read changes its version, and the write fails.
-async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Lines), Refusal> {
+pub(crate) async fn lines_of(console: &Console, id: WorkspaceId) -> Result<(Workspace, Lines), Refusal> {
     let workspace = console.workspace(id).await?;
     let lines = console.store.lines(id).await?;
     let lines = Lines { default: workspace.default_line.clone(), ..lines };
@@ -126,7 +126,7 @@ async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Lines), 
 
 impl OneLine {
     fn of<'a>(&self, lines: &'a Lines) -> Result<&'a Line, Refusal> {
-        lines.line(&self.channel).ok_or_else(|| Refusal::UnknownLine(self.channel.clone()))
+        Named::Line.found(lines.line(&self.channel), self.channel.as_str())
     }
 
     /// Whether the line was written. `false` means that it must be read again.
@@ -141,28 +141,27 @@ impl OneLine {
     }
 }
 
-fn invalid_name(reason: Unfit) -> Refusal {
-    Refusal::Unfit { what: "The name is invalid", reason }
-}
-
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let OneLine { within, channel } = &wanted.one;
     let (brand, account) = (wanted.brand.clone(), wanted.business_account.clone());
     let nameless = Line::new(within.workspace, channel.clone(), brand, account, store.now())
-        .map_err(|reason| Refusal::Unfit { what: "The channel is invalid", reason })?;
-    let name = wanted.name.as_deref().map(operator_name).transpose().map_err(invalid_name)?;
+        .map_err(unfit("The channel is invalid"))?;
+    let name = wanted.name.as_deref().map(operator_name).transpose().map_err(unfit("The name is invalid"))?;
     let line = Line { name, ..nameless };
     let token = wanted.token.read(output)?;
-    for _ in 0..TRIES {
-        let (workspace, lines) = read(console, within.workspace).await?;
-        let brand = lines.admit_line(&line)?;
-        let next = workspace.with_line(channel, wanted.is_default);
-        if wanted.one.is_done(store.create_line(&next, &line, brand.as_ref(), &token).await?)? {
-            return output.one(&LineView::of(&line, &next));
-        }
-    }
-    Err(Refusal::Contended)
+    let (_, next) = changed(
+        async || lines_of(console, within.workspace).await,
+        |(workspace, lines)| {
+            let brand = lines.admit_line(&line)?;
+            Ok(Decision::Changed((brand, workspace.with_line(channel, wanted.is_default))))
+        },
+        async |_, (brand, next)| {
+            wanted.one.is_done(store.create_line(next, &line, brand.as_ref(), &token).await?)
+        },
+    )
+    .await?;
+    output.one(&LineView::of(&line, &next))
 }
 
 /// Claims the lines of a workspace that an earlier release created: without a claim, the service does not know whose the
@@ -183,112 +182,118 @@ pub(crate) async fn claim_all(
 }
 
 async fn claim(console: &Console, one: &OneLine) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        let (workspace, lines) = read(console, one.within.workspace).await?;
-        // It may have been deleted meanwhile.
-        let Some(line) = lines.line(&one.channel) else { return Ok(()) };
-        if one.is_done(console.store.claim_line(&workspace, line).await?)? {
-            return Ok(());
-        }
-    }
-    Err(Refusal::Contended)
+    changed(
+        async || lines_of(console, one.within.workspace).await,
+        |(_, lines)| match lines.line(&one.channel) {
+            Some(line) => Ok(Decision::Changed(Some(line.clone()))),
+            // It was deleted meanwhile.
+            None => Ok(Decision::Unchanged(None)),
+        },
+        async |(workspace, _), line| match line {
+            Some(line) => one.is_done(console.store.claim_line(workspace, line).await?),
+            None => Ok(true),
+        },
+    )
+    .await
+    .map(drop)
 }
 
-/// A change without effect succeeds, so you can repeat the command.
-async fn make_default(console: &Console, one: &OneLine, output: &mut Output<'_>) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        let (workspace, lines) = read(console, one.within.workspace).await?;
-        let line = one.of(&lines)?;
-        let Some(next) = workspace.with_default_line(&line.channel) else {
-            return output.one(&LineView::of(line, &workspace));
+impl OneLine {
+    async fn change(
+        &self,
+        console: &Console,
+        change: impl Fn(&Line, &Workspace, &Lines) -> Result<Option<(Line, Workspace)>, Refusal>,
+        write: impl AsyncFn(&Line, &Workspace) -> Result<LineWritten, StoreError>,
+    ) -> Result<LineView, Refusal> {
+        let (line, workspace) = changed(
+            async || lines_of(console, self.within.workspace).await,
+            |(workspace, lines)| {
+                let line = self.of(lines)?;
+                let next = change(line, workspace, lines)?;
+                Ok(Decision::of(&(line.clone(), workspace.clone()), next))
+            },
+            async |_, (line, workspace)| self.is_done(write(line, workspace).await?),
+        )
+        .await?;
+        Ok(LineView::of(&line, &workspace))
+    }
+
+    async fn make_default(&self, console: &Console) -> Result<LineView, Refusal> {
+        let default = |line: &Line, workspace: &Workspace, _: &Lines| {
+            Ok(workspace.with_default_line(&line.channel).map(|next| (line.clone(), next)))
         };
-        if one.is_done(console.store.set_default_line(&next, line).await?)? {
-            return output.one(&LineView::of(line, &next));
-        }
+        let write = async |line: &_, next: &_| console.store.set_default_line(next, line).await;
+        self.change(console, default, write).await
     }
-    Err(Refusal::Contended)
-}
 
-/// A change without effect succeeds, so you can repeat the command.
-async fn make_brands_line(console: &Console, one: &OneLine, output: &mut Output<'_>) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        let (workspace, lines) = read(console, one.within.workspace).await?;
-        let line = one.of(&lines)?;
-        let unknown = || Refusal::UnknownBrand(line.brand.clone());
-        let brand = lines.brand(&line.brand).ok_or_else(unknown)?;
-        let done = match brand.with_line(Some(&line.channel)) {
-            Some(next) => one.is_done(console.store.set_brand_line(&workspace, &next, line).await?)?,
-            None => true,
+    async fn make_brands_line(&self, console: &Console) -> Result<LineView, Refusal> {
+        let (_, line, workspace) = changed(
+            async || lines_of(console, self.within.workspace).await,
+            |(workspace, lines)| {
+                let line = self.of(lines)?;
+                let brand = Named::Brand.found(lines.brand(&line.brand), line.brand.as_str())?;
+                let with = |brand| (brand, line.clone(), workspace.clone());
+                Ok(match brand.with_line(Some(&line.channel)) {
+                    Some(next) => Decision::Changed(with(next)),
+                    None => Decision::Unchanged(with(brand.clone())),
+                })
+            },
+            async |_, (brand, line, workspace)| {
+                self.is_done(console.store.set_brand_line(workspace, brand, line).await?)
+            },
+        )
+        .await?;
+        Ok(LineView::of(&line, &workspace))
+    }
+
+    async fn rename(&self, console: &Console, name: &str) -> Result<LineView, Refusal> {
+        let rename = |line: &Line, workspace: &Workspace, lines: &Lines| {
+            let next = line.renamed(name).map_err(unfit("The name is invalid"))?;
+            next.iter().try_for_each(|next| lines.check_line_name(next))?;
+            Ok(next.map(|next| (next, workspace.clone())))
         };
-        if done {
-            return output.one(&LineView::of(line, &workspace));
-        }
+        let write = async |next: &_, workspace: &_| console.store.rename_line(workspace, next).await;
+        self.change(console, rename, write).await
     }
-    Err(Refusal::Contended)
-}
 
-/// A change without effect succeeds, so you can repeat the command.
-async fn rename(
-    console: &Console,
-    one: &OneLine,
-    name: &str,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        let (workspace, lines) = read(console, one.within.workspace).await?;
-        let line = one.of(&lines)?;
-        let Some(next) = line.renamed(name).map_err(invalid_name)? else {
-            return output.one(&LineView::of(line, &workspace));
+    async fn set_token(&self, console: &Console, token: &Secret) -> Result<LineView, Refusal> {
+        let set = |line: &Line, workspace: &Workspace, _: &Lines| {
+            Ok(Some((line.with_new_token(), workspace.clone())))
         };
-        lines.check_line_name(&next)?;
-        if one.is_done(console.store.rename_line(&workspace, &next).await?)? {
-            return output.one(&LineView::of(&next, &workspace));
-        }
+        let write = async |next: &_, _: &_| console.store.set_line_token(next, token).await;
+        self.change(console, set, write).await
     }
-    Err(Refusal::Contended)
-}
 
-async fn set_token(
-    console: &Console,
-    one: &OneLine,
-    token: &Secret,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        let (workspace, lines) = read(console, one.within.workspace).await?;
-        let next = one.of(&lines)?.with_new_token();
-        if one.is_done(console.store.set_line_token(&next, token).await?)? {
-            return output.one(&LineView::of(&next, &workspace));
-        }
+    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        let store = &console.store;
+        changed(
+            async || {
+                let (workspace, lines) = lines_of(console, self.within.workspace).await?;
+                let (capture, newest, claim) = try_join!(
+                    store.capture(workspace.id),
+                    store.conversations_page(workspace.id, newest_conversations()),
+                    store.line_claim(&self.channel),
+                )?;
+                Ok((workspace, lines, capture, newest.items, claim))
+            },
+            |(_, lines, capture, newest, _)| {
+                let line = self.of(lines)?;
+                unused("line", usage::of_line(line, lines, capture.as_ref(), newest))?;
+                Ok(Decision::Changed(line.clone()))
+            },
+            async |(workspace, lines, _, _, claim), line| {
+                let next = workspace.without_line(&line.channel);
+                let sending = lines.brands.iter().find(|brand| brand.line.as_ref() == Some(&line.channel));
+                let brand = sending.and_then(|brand| brand.with_line(None));
+                let is_claimed = *claim == Some(workspace.id);
+                let is_of_account = |other: &&Line| other.business_account == line.business_account;
+                let is_last = lines.lines.iter().filter(is_of_account).count() == 1;
+                store.delete_line(&next, line, brand.as_ref(), is_claimed, is_last).await
+            },
+        )
+        .await?;
+        output.one(&Deleted { field: "providerChannelId", id: self.channel.as_str().to_owned() })
     }
-    Err(Refusal::Contended)
-}
-
-async fn delete(console: &Console, one: OneLine, output: &mut Output<'_>) -> Result<(), Refusal> {
-    let store = &console.store;
-    for _ in 0..TRIES {
-        let (workspace, lines) = read(console, one.within.workspace).await?;
-        let line = one.of(&lines)?;
-        let (capture, newest, claim) = try_join!(
-            store.capture(workspace.id),
-            store.conversations_page(workspace.id, newest_conversations()),
-            store.line_claim(&line.channel),
-        )?;
-        let by = usage::of_line(line, &lines, capture.as_ref(), &newest.items);
-        if !by.is_empty() {
-            return Err(Refusal::InUse { what: "line", by });
-        }
-        let next = workspace.without_line(&line.channel);
-        let sending = lines.brands.iter().find(|brand| brand.line.as_ref() == Some(&line.channel));
-        let brand = sending.and_then(|brand| brand.with_line(None));
-        let is_claimed = claim == Some(workspace.id);
-        let of_account = lines.lines.iter().filter(|other| other.business_account == line.business_account);
-        let is_last = of_account.count() == 1;
-        if store.delete_line(&next, line, brand.as_ref(), is_claimed, is_last).await? {
-            return output.one(&Deleted { field: "providerChannelId", id: line.channel.as_str().to_owned() });
-        }
-    }
-    Err(Refusal::Contended)
 }
 
 /// One page of conversations with any status, which is one query for each shard.
@@ -304,7 +309,7 @@ impl Token {
             // This does not occur: the command line requires one of the two.
             (None, None) => String::new(),
         };
-        Line::token(&text).map_err(|reason| Refusal::Unfit { what: "The token is invalid", reason })
+        Line::token(&text).map_err(unfit("The token is invalid"))
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::conversation::{OneConversation, known};
 use crate::output::{Output, Shown, or_dash, printable, stacked};
 use crate::paging::{Limit, Listed};
+use crate::refusal::Named;
 use crate::unsent::ErrorView;
 use crate::{Console, Refusal};
 
@@ -48,7 +49,7 @@ impl Verb {
             Self::Show { one, message } => {
                 let workspace = console.workspace(one.within.workspace).await?;
                 let found = console.store.message(workspace.id, one.conversation, message).await?;
-                output.one(&MessageView::from(&found.ok_or(Refusal::UnknownMessage(message))?))
+                output.one(&MessageView::from(&Named::Message.found(found, message)?))
             }
         }
     }
@@ -66,7 +67,7 @@ async fn find(
         None => None,
         Some(id) => {
             let last = store.message(workspace, of.conversation, id).await?;
-            Some(last.ok_or(Refusal::UnknownMessage(id))?.seq)
+            Some(Named::Message.found(last, id)?.seq)
         }
     };
     let found = store.messages_before(workspace, of.conversation, before, limit.rows() + 1).await?;

@@ -8,8 +8,10 @@ use futures::try_join;
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::output::{Output, Shown, stacked};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::unfit;
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -46,38 +48,39 @@ impl Verb {
     }
 }
 
-/// A change without effect succeeds, so you can repeat the command.
 async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
-    let overriding = Override::parse(&wanted.overriding)
-        .map_err(|reason| Refusal::Unfit { what: "The onboarding cannot be set up", reason })?;
+    let overriding = Override::parse(&wanted.overriding).map_err(unfit("The onboarding cannot be set up"))?;
     let onboarding = Onboarding::new(overriding, wanted.sequence)?;
-    for _ in 0..TRIES {
-        // Read the workspace first: a deleted template or a new default line changes its version, and the write fails.
-        let workspace = console.workspace(wanted.within.workspace).await?;
-        let (templates, lines) =
-            try_join!(store.templates(workspace.id, &onboarding.sequence), store.lines(workspace.id))?;
-        let (default, others): (Vec<Line>, Vec<Line>) =
-            lines.lines.into_iter().partition(|line| workspace.default_line.as_ref() == Some(&line.channel));
-        let check = |lines: &[Line]| {
-            onboarding.check(&templates, &lines.iter().map(Reached::from).collect::<Vec<_>>())
-        };
-        check(&default)?;
-        let set_up = match workspace.with_onboarding(onboarding.clone()) {
-            Some(next) => store.replace_workspace(&next).await?,
-            None => true,
-        };
-        if set_up {
-            output.one(&OnboardingView::from(&onboarding))?;
-            return match check(&others) {
-                Err(refused) => output.remark(&format!(
-                    "A conversation on another line than the default one can be refused: {refused}."
-                )),
-                Ok(()) => Ok(()),
+    let (_, of_others) = changed(
+        async || {
+            // Read the workspace first: a deleted template or a new default line changes its version, and the write fails.
+            let workspace = console.workspace(wanted.within.workspace).await?;
+            let (templates, lines) =
+                try_join!(store.templates(workspace.id, &onboarding.sequence), store.lines(workspace.id))?;
+            Ok((workspace, templates, lines))
+        },
+        |(workspace, templates, lines)| {
+            let is_default = |line: &&Line| workspace.default_line.as_ref() == Some(&line.channel);
+            let (default, others): (Vec<_>, Vec<_>) = lines.lines.iter().partition(is_default);
+            let check = |lines: Vec<&Line>| {
+                onboarding.check(templates, &lines.into_iter().map(Reached::from).collect::<Vec<_>>())
             };
-        }
-    }
-    Err(Refusal::Contended)
+            check(default)?;
+            let of_others = check(others).err();
+            Ok(match workspace.with_onboarding(onboarding.clone()) {
+                Some(next) => Decision::Changed((next, of_others)),
+                None => Decision::Unchanged((workspace.clone(), of_others)),
+            })
+        },
+        async |_, (next, _)| store.replace_workspace(next).await,
+    )
+    .await?;
+    output.one(&OnboardingView::from(&onboarding))?;
+    of_others.map_or(Ok(()), |refused| {
+        let conversation = "A conversation on another line than the default one can be refused";
+        output.remark(&format!("{conversation}: {refused}."))
+    })
 }
 
 #[derive(Serialize)]

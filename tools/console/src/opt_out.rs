@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::arguments::InWorkspace;
 use crate::output::{Output, Shown, yes_or_no};
-use crate::{Console, Refusal, TRIES};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -90,13 +90,10 @@ impl Verb {
 /// Adds a number. A number that is already present keeps the time of its first addition.
 async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) -> Result<OptOut, Refusal> {
     let store = &console.store;
-    for _ in 0..TRIES {
-        store.opt_out(workspace, &cellphone, store.now()).await?;
-        if let Some(found) = store.opt_out_of(workspace, &cellphone).await? {
-            return Ok(OptOut { chooser: Some(Chooser::Number(cellphone)), ..found });
-        }
-    }
-    Err(Refusal::Contended)
+    store.opt_out(workspace, &cellphone, store.now()).await?;
+    // Somebody opted it in again at the same time.
+    let found = store.opt_out_of(workspace, &cellphone).await?.ok_or(Refusal::Contended)?;
+    Ok(OptOut { chooser: Some(Chooser::Number(cellphone)), ..found })
 }
 
 fn show_keywords(own: Option<Keywords>, output: &mut Output<'_>) -> Result<(), Refusal> {

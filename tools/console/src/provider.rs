@@ -6,8 +6,10 @@ use clap::{Args, Subcommand};
 use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
 use serde::Serialize;
 
+use crate::changed::{Decision, changed};
 use crate::output::{Output, Shown, or_dash};
-use crate::{Console, Refusal, TRIES, line};
+use crate::refusal::{Named, unfit};
+use crate::{Console, Refusal, line};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -85,9 +87,8 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     if let Some(workspace) = wanted.only {
         console.workspace(workspace).await?;
     }
-    let unfit = |reason| Refusal::Unfit { what: "The verify token is invalid", reason };
     let verify_token = match &wanted.verify_token {
-        Some(token) => ProviderApp::verify_token(token).map_err(unfit)?,
+        Some(token) => ProviderApp::verify_token(token).map_err(unfit("The verify token is invalid"))?,
         None => {
             let mut entropy = [0; 32];
             console.random.fill(&mut entropy);
@@ -140,16 +141,16 @@ async fn rotate(
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let (store, secret) = (&console.store, secret.read(output)?);
-    for _ in 0..TRIES {
-        let apps = store.provider_apps().await?;
-        let seen = apps.iter().find(|app| app.id == one.app);
-        let seen = seen.ok_or_else(|| Refusal::UnknownApp(one.app.clone()))?;
-        let next = seen.rotated(secret.clone(), store.now());
-        if store.replace_provider_app(&next).await? {
-            return output.one(&AppView::from(&next));
-        }
-    }
-    Err(Refusal::Contended)
+    let app = changed(
+        async || Ok(store.provider_apps().await?),
+        |apps| {
+            let seen = apps.iter().find(|app| app.id == one.app);
+            let seen = Named::App.found(seen, one.app.as_str())?;
+            Ok(Decision::Changed(seen.rotated(secret.clone(), store.now())))
+        },
+        async |_, next| store.replace_provider_app(next).await,
+    );
+    output.one(&AppView::from(&app.await?))
 }
 
 impl AppSecret {
@@ -160,8 +161,7 @@ impl AppSecret {
             // This does not occur: the command line requires one of the two.
             (None, None) => String::new(),
         };
-        ProviderApp::secret(&text)
-            .map_err(|reason| Refusal::Unfit { what: "The app secret is invalid", reason })
+        ProviderApp::secret(&text).map_err(unfit("The app secret is invalid"))
     }
 }
 

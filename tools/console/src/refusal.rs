@@ -1,6 +1,7 @@
 //! The reasons why a command was not executed: one sentence for each.
 
 use std::error::Error;
+use std::fmt::Display;
 
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
 use domain::inbound::keywords::KeywordsUnfit;
@@ -13,9 +14,8 @@ use domain::settings::workspace::TeamFull;
 use domain::usage::UsedBy;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::{
-    AttributeId, BrandId, ChannelId, ContactId, ContactRef, ConversationId, DeliveryId, EndpointId, EventId,
-    JobId, KeyId, LeadId, LeadState, MessageId, ProviderApp, ProviderAppId, Refused, TeamId, TemplateId,
-    Unfit, UserRef, WebhookEndpoint, WorkspaceId,
+    ChannelId, ContactId, EndpointId, JobId, LeadState, ProviderApp, ProviderAppId, Refused, Unfit,
+    WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;
@@ -38,9 +38,14 @@ pub enum Refusal {
     /// The stack refused the call, or an item cannot be read.
     #[error("The stack refused the call: {0}.")]
     Stack(String),
-    /// The workspace does not exist.
-    #[error("There is no workspace {0}.")]
-    UnknownWorkspace(WorkspaceId),
+    /// What the command line names does not exist, or is no longer kept.
+    #[error("{} {id}{}.", .what.row().0, .what.row().1)]
+    Unknown {
+        /// What the command line names.
+        what: Named,
+        /// How it is named.
+        id: String,
+    },
     /// Another workspace already has the given id.
     #[error("Workspace {0} already exists.")]
     WorkspaceExists(WorkspaceId),
@@ -57,18 +62,9 @@ pub enum Refusal {
         /// The rule.
         reason: Unfit,
     },
-    /// The API key does not exist.
-    #[error("The workspace has no API key {0}.")]
-    UnknownKey(KeyId),
-    /// The user does not exist.
-    #[error("The workspace has no user {}.", named(.0))]
-    UnknownUser(UserRef),
     /// Another user has the e-mail address.
     #[error("Another user of the workspace already has this e-mail address.")]
     UserEmailTaken,
-    /// The team does not exist.
-    #[error("The workspace has no team {0}.")]
-    UnknownTeam(TeamId),
     /// The team would have too many members.
     #[error("The team is full: {0}.")]
     TeamFull(#[from] TeamFull),
@@ -84,12 +80,6 @@ pub enum Refusal {
     /// The workspace refuses a changed definition.
     #[error("The attribute is unchanged: {0}.")]
     DefinitionChangeRefused(#[source] DefinitionRefused),
-    /// The attribute does not exist.
-    #[error("The workspace has no attribute {0}.")]
-    UnknownAttribute(AttributeId),
-    /// The attribute has no such value.
-    #[error("The attribute has no value {0:?}.")]
-    UnknownClosedValue(String),
     /// The workspace refuses the line or the brand.
     #[error("This cannot be created: {0}.")]
     Lines(#[from] LinesRefused),
@@ -112,42 +102,24 @@ pub enum Refusal {
         /// The workspace that has it.
         workspace: WorkspaceId,
     },
-    /// The line does not exist.
-    #[error("The workspace has no line {0:?}.")]
-    UnknownLine(ChannelId),
-    /// There is no provider app with this id.
-    #[error("There is no app {}.", .0.as_str())]
-    UnknownApp(ProviderAppId),
     /// A provider app has this id already.
     #[error("There is an app {} already: `provider rotate` changes its secret.", .0.as_str())]
     AppExists(ProviderAppId),
     /// The deployment has the greatest number of provider apps.
     #[error("There are {} apps already, and a deployment has at most that many.", ProviderApp::MAX)]
     TooManyApps,
-    /// The brand does not exist.
-    #[error("The workspace has no brand {0:?}.")]
-    UnknownBrand(BrandId),
     /// The keywords break a rule.
     #[error("The keywords are refused: {0}.")]
     Keywords(#[from] KeywordsUnfit),
     /// The template breaks a rule.
     #[error("The template is refused: {0}.")]
     Template(#[from] TemplateUnfit),
-    /// The template does not exist in this scope.
-    #[error("There is no template {0} in this scope.")]
-    UnknownTemplate(TemplateId),
     /// The sequence has too many templates.
     #[error("The onboarding cannot be set up: {0}.")]
     Onboarding(#[from] SequenceTooLong),
     /// Conversations would be refused because of the sequence.
     #[error("The onboarding cannot be set up: {0}.")]
     OnboardingRefused(#[from] Refused),
-    /// The conversation does not exist.
-    #[error("The workspace has no conversation {0}.")]
-    UnknownConversation(ConversationId),
-    /// The message does not exist.
-    #[error("The conversation has no message {0}.")]
-    UnknownMessage(MessageId),
     /// Lead capture is not set up.
     #[error("Lead capture is not set up for the workspace: use `capture set` or `capture enable`.")]
     NoCapture,
@@ -160,9 +132,6 @@ pub enum Refusal {
     /// The same for a change of lead capture that is already enabled.
     #[error("Lead capture is enabled and would not work with this change: {}.", listed(.0))]
     CannotStayEnabled(Vec<Lack>),
-    /// The lead does not exist.
-    #[error("The workspace has no lead {0}.")]
-    UnknownLead(LeadId),
     /// The lead is in progress, was sent, or must not be sent.
     #[error("The lead is {}: only a FAILED or UNKNOWN lead can be retried.", .0.as_str())]
     NotRetried(LeadState),
@@ -184,9 +153,6 @@ pub enum Refusal {
         WebhookEndpoint::MAX_PER_WORKSPACE
     )]
     TooManyEndpoints,
-    /// The endpoint does not exist.
-    #[error("The workspace has no webhook endpoint {0}.")]
-    UnknownEndpoint(EndpointId),
     /// The signing secret cannot be rotated or activated.
     #[error("The signing secret is unchanged: {0}.")]
     Rotation(#[from] RotationRefused),
@@ -214,9 +180,6 @@ pub enum Refusal {
         /// The number of slots that share the cap.
         slots: u8,
     },
-    /// The job does not exist or is no longer kept.
-    #[error("The endpoint has no job {0}; jobs are kept for 30 days, and `webhook show` lists them.")]
-    UnknownJob(JobId),
     /// The job is done and can no longer be cancelled.
     #[error("The job {0} is already done and cannot be cancelled.")]
     JobDone(JobId),
@@ -254,19 +217,6 @@ pub enum Refusal {
         /// The total number.
         of: usize,
     },
-    /// The delivery does not exist or is no longer kept.
-    #[error(
-        "The workspace has no delivery {0}; deliveries are kept for 30 days, unless the deployment sets EventRetentionDays."
-    )]
-    UnknownDelivery(DeliveryId),
-    /// The event was not recorded or is no longer kept.
-    #[error(
-        "The workspace has no recorded event {0}; events to which an endpoint subscribes are kept for 30 days, unless the deployment sets EventRetentionDays."
-    )]
-    UnknownEvent(EventId),
-    /// The contact does not exist.
-    #[error("The workspace has no contact {}.", .0.identifier())]
-    UnknownContact(ContactRef),
     /// The contact is not a result of the search.
     #[error("The search does not find the contact {0}, so the list cannot continue after it.")]
     NotFound(ContactId),
@@ -351,9 +301,90 @@ fn used_by(by: &[UsedBy]) -> String {
     by.iter().map(UsedBy::to_string).collect::<Vec<_>>().join("; ")
 }
 
-fn named(user: &UserRef) -> String {
-    match user {
-        UserRef::Id(id) => id.to_string(),
-        UserRef::Email(email) => email.as_str().to_owned(),
+/// What a command line names, by an id or in another way. In JSON, the code of a refusal is `UNKNOWN_` and the variant.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "the rows below describe them")]
+pub enum Named {
+    Workspace,
+    Key,
+    User,
+    Team,
+    Attribute,
+    ClosedValue,
+    Line,
+    App,
+    Brand,
+    Template,
+    Conversation,
+    Message,
+    Lead,
+    Endpoint,
+    Job,
+    Delivery,
+    Event,
+    Contact,
+}
+
+impl Named {
+    /// The beginning of the sentence that refuses an unknown one, what follows its id, and the argument at fault.
+    fn row(self) -> (&'static str, &'static str, Option<&'static str>) {
+        match self {
+            Self::Workspace => ("There is no workspace", "", Some("--workspace")),
+            Self::Key => ("The workspace has no API key", "", Some("--key")),
+            Self::User => ("The workspace has no user", "", Some("--user")),
+            Self::Team => ("The workspace has no team", "", Some("--team")),
+            Self::Attribute => ("The workspace has no attribute", "", Some("--attribute")),
+            Self::ClosedValue => ("The attribute has no value", "", None),
+            Self::Line => ("The workspace has no line", "", Some("--channel")),
+            Self::App => ("There is no app", "", None),
+            Self::Brand => ("The workspace has no brand", "", None),
+            Self::Template => ("There is no template", " in this scope", None),
+            Self::Conversation => ("The workspace has no conversation", "", None),
+            Self::Message => ("The conversation has no message", "", None),
+            Self::Lead => ("The workspace has no lead", "", None),
+            Self::Endpoint => ("The workspace has no webhook endpoint", "", Some("--endpoint")),
+            Self::Job => (
+                "The endpoint has no job",
+                "; jobs are kept for 30 days, and `webhook show` lists them",
+                Some("--job"),
+            ),
+            Self::Delivery => (
+                "The workspace has no delivery",
+                "; deliveries are kept for 30 days, unless the deployment sets EventRetentionDays",
+                None,
+            ),
+            Self::Event => (
+                "The workspace has no recorded event",
+                "; events to which an endpoint subscribes are kept for 30 days, unless the deployment sets \
+                EventRetentionDays",
+                None,
+            ),
+            Self::Contact => ("The workspace has no contact", "", None),
+        }
     }
+
+    /// The argument at fault, if only one can be meant.
+    pub(crate) fn argument(self) -> Option<&'static str> {
+        self.row().2
+    }
+
+    /// The refusal of an unknown one.
+    pub(crate) fn unknown(self, id: impl Display) -> Refusal {
+        Refusal::Unknown { what: self, id: id.to_string() }
+    }
+
+    /// What was found under this id, which must exist.
+    pub(crate) fn found<T>(self, found: Option<T>, id: impl Display) -> Result<T, Refusal> {
+        found.ok_or_else(|| self.unknown(id))
+    }
+}
+
+/// The refusal of a value that breaks its rule. `what` is the beginning of the sentence.
+pub(crate) fn unfit(what: &'static str) -> impl Fn(Unfit) -> Refusal + Copy {
+    move |reason| Refusal::Unfit { what, reason }
+}
+
+/// Refuses to delete a setting that is used.
+pub(crate) fn unused(what: &'static str, by: Vec<UsedBy>) -> Result<(), Refusal> {
+    if by.is_empty() { Ok(()) } else { Err(Refusal::InUse { what, by }) }
 }

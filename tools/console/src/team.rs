@@ -1,13 +1,15 @@
 //! `console team ...`
 
 use clap::{Args, Subcommand};
-use domain::{Team, TeamId, User, UserId, UserRef, WorkspaceId, usage};
+use domain::{Team, TeamId, User, UserId, UserRef, Workspace, WorkspaceId, usage};
 use serde::Serialize;
 
 use crate::arguments::{InWorkspace, user_ref};
+use crate::changed::{Decision, changed};
 use crate::deleted::Deleted;
 use crate::output::{Output, Shown, or_dash};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::{Named, unfit, unused};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -95,20 +97,26 @@ async fn create(
     let workspace = console.workspace(within.workspace).await?;
     let members = ids_of(console, workspace.id, users).await?;
     let empty = Team::new(TeamId::generate(store.ids()), workspace.id, name, store.now())
-        .map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
+        .map_err(unfit("The name is invalid"))?;
     let team = empty.with(&members)?.unwrap_or(empty);
-    for _ in 0..TRIES {
-        // Read the workspace first: an addition after this read changes its version, and the write fails.
-        let workspace = console.workspace(workspace.id).await?;
-        team.check_name(&store.teams(workspace.id).await?)?;
-        if store.create_team(&workspace, &team).await? {
-            return show(console, &team, output).await;
-        }
-    }
-    Err(Refusal::Contended)
+    changed(
+        async || read(console, workspace.id).await,
+        |(_, teams)| {
+            team.check_name(teams)?;
+            Ok(Decision::Changed(()))
+        },
+        async |(workspace, _), ()| store.create_team(workspace, &team).await,
+    )
+    .await?;
+    show(console, &team, output).await
 }
 
-/// A change without effect succeeds, so you can repeat the command.
+/// Reads the workspace first: an addition after this read changes its version, and the write fails.
+async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Vec<Team>), Refusal> {
+    let workspace = console.workspace(id).await?;
+    Ok((workspace, console.store.teams(id).await?))
+}
+
 async fn change(
     console: &Console,
     members: Members,
@@ -117,56 +125,47 @@ async fn change(
 ) -> Result<(), Refusal> {
     let workspace = console.workspace(members.one.within.workspace).await?;
     let users = ids_of(console, workspace.id, members.users).await?;
-    let team = members.one.read(console).await?;
-    let team = match change(&team, &users)? {
-        None => team,
-        Some(next) if console.store.replace_team(&next).await? => next,
-        Some(_) => return Err(Refusal::Contended),
-    };
-    show(console, &team, output).await
+    let team = changed(
+        async || members.one.read(console).await,
+        |team| Ok(Decision::of(team, change(team, &users)?)),
+        async |_, next| console.store.replace_team(next).await,
+    );
+    show(console, &team.await?, output).await
 }
 
-/// A change without effect succeeds, so you can repeat the command.
 async fn rename(
     console: &Console,
     one: &OneTeam,
     name: &str,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        let workspace = console.workspace(one.within.workspace).await?;
-        let teams = console.store.teams(workspace.id).await?;
-        let team = teams.iter().find(|team| team.id == one.team).ok_or(Refusal::UnknownTeam(one.team))?;
-        let renamed =
-            team.renamed(name).map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
-        let Some(next) = renamed else { return show(console, team, output).await };
-        next.check_name(&teams)?;
-        if console.store.rename_team(&workspace, &next).await? {
-            return show(console, &next, output).await;
-        }
-    }
-    Err(Refusal::Contended)
+    let team = changed(
+        async || read(console, one.within.workspace).await,
+        |(_, teams)| {
+            let team = Named::Team.found(teams.iter().find(|team| team.id == one.team), one.team)?;
+            let next = team.renamed(name).map_err(unfit("The name is invalid"))?;
+            next.iter().try_for_each(|next| next.check_name(teams))?;
+            Ok(Decision::of(team, next))
+        },
+        async |(workspace, _), next| console.store.rename_team(workspace, next).await,
+    );
+    show(console, &team.await?, output).await
 }
 
 async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Result<(), Refusal> {
     console.workspace(one.within.workspace).await?;
-    for _ in 0..TRIES {
-        let team = one.read(console).await?;
-        let by = usage::of_team(&team);
-        if !by.is_empty() {
-            return Err(Refusal::InUse { what: "team", by });
-        }
-        if console.store.delete_team(&team).await? {
-            return output.one(&Deleted { field: "teamId", id: team.id.to_string() });
-        }
-    }
-    Err(Refusal::Contended)
+    changed(
+        async || one.read(console).await,
+        |team| unused("team", usage::of_team(team)).map(Decision::Changed),
+        async |team, ()| console.store.delete_team(team).await,
+    )
+    .await?;
+    output.one(&Deleted { field: "teamId", id: one.team.to_string() })
 }
 
 impl OneTeam {
     async fn read(&self, console: &Console) -> Result<Team, Refusal> {
-        let found = console.store.team(self.within.workspace, self.team).await?;
-        found.ok_or(Refusal::UnknownTeam(self.team))
+        Named::Team.found(console.store.team(self.within.workspace, self.team).await?, self.team)
     }
 }
 
@@ -201,7 +200,7 @@ async fn ids_of(
 ) -> Result<Vec<UserId>, Refusal> {
     let mut ids = vec![];
     for named in users {
-        ids.push(console.user(workspace, named).await?.id);
+        ids.push(console.user(workspace, &named).await?.id);
     }
     Ok(ids)
 }

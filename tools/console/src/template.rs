@@ -13,9 +13,11 @@ use serde::Serialize;
 use store::TemplateOwner;
 
 use crate::arguments::WORKSPACE;
+use crate::changed::{Decision, changed};
 use crate::deleted::Deleted;
 use crate::output::{Output, Shown, stacked};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::{Named, unfit, unused};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -135,29 +137,27 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     let store = &console.store;
     let new = NewTemplate {
         scope: wanted.within.scope(console).await?,
-        provider: Provider::parse(&wanted.provider)
-            .map_err(|reason| Refusal::Unfit { what: "The template cannot be created", reason })?,
+        provider: Provider::parse(&wanted.provider).map_err(unfit("The template cannot be created"))?,
         name: &wanted.name,
         language: &wanted.language,
         variables: wanted.variables,
         approved_by: wanted.approved.into_iter().collect(),
     };
     let template = Template::new(new, store.ids(), store.now())?;
-    for _ in 0..TRIES {
-        // Read the owner first: a change after this read changes its version, and the write fails.
-        let owner = wanted.within.owner(console).await?;
-        template.check_name(&store.templates_of(template.scope).await?)?;
-        if store.create_template(&owner, &template).await? {
-            return output.one(&TemplateView::from(&template));
-        }
-    }
-    Err(Refusal::Contended)
+    let template = changed(
+        async || wanted.within.read(console).await,
+        |(_, of_scope)| {
+            template.check_name(of_scope)?;
+            Ok(Decision::Changed(template.clone()))
+        },
+        async |(owner, _), next| store.create_template(owner, next).await,
+    );
+    output.one(&TemplateView::from(&template.await?))
 }
 
 impl OneTemplate {
     async fn read(&self, console: &Console, scope: TemplateScope) -> Result<Template, Refusal> {
-        let found = console.store.template(scope, self.template).await?;
-        found.ok_or(Refusal::UnknownTemplate(self.template))
+        Named::Template.found(console.store.template(scope, self.template).await?, self.template)
     }
 
     /// Reads the owner first: a change after this read changes its version, and the write fails.
@@ -177,35 +177,29 @@ impl OneTemplate {
         Ok((owner, template, uses))
     }
 
-    /// A change without effect succeeds, so you can repeat the command.
     async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result<(), Refusal> {
-        for _ in 0..TRIES {
-            let owner = self.within.owner(console).await?;
-            let of_scope = console.store.templates_of(owner.scope()).await?;
-            let found = of_scope.iter().find(|template| template.id == self.template);
-            let template = found.ok_or(Refusal::UnknownTemplate(self.template))?;
-            let Some(next) = template.renamed(name)? else {
-                return output.one(&TemplateView::from(template));
-            };
-            next.check_name(&of_scope)?;
-            if console.store.rename_template(&owner, &next).await? {
-                return output.one(&TemplateView::from(&next));
-            }
-        }
-        Err(Refusal::Contended)
+        let template = changed(
+            async || self.within.read(console).await,
+            |(_, of_scope)| {
+                let found = of_scope.iter().find(|template| template.id == self.template);
+                let template = Named::Template.found(found, self.template)?;
+                let next = template.renamed(name)?;
+                next.iter().try_for_each(|next| next.check_name(of_scope))?;
+                Ok(Decision::of(template, next))
+            },
+            async |(owner, _), next| console.store.rename_template(owner, next).await,
+        );
+        output.one(&TemplateView::from(&template.await?))
     }
 
     async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
-        for _ in 0..TRIES {
-            let (owner, template, by) = self.read_with_uses(console).await?;
-            if !by.is_empty() {
-                return Err(Refusal::InUse { what: "template", by });
-            }
-            if console.store.delete_template(&owner, &template).await? {
-                return output.one(&Deleted { field: "templateId", id: template.id.to_string() });
-            }
-        }
-        Err(Refusal::Contended)
+        changed(
+            async || self.read_with_uses(console).await,
+            |(_, _, by)| unused("template", by.clone()).map(Decision::Changed),
+            async |(owner, template, _), ()| console.store.delete_template(owner, template).await,
+        )
+        .await?;
+        output.one(&Deleted { field: "templateId", id: self.template.to_string() })
     }
 }
 
@@ -220,6 +214,13 @@ pub(crate) fn without_default_workspace(command: Command, line: &[OsString]) -> 
 }
 
 impl InScope {
+    /// Reads the owner first: a change after this read changes its version, and the write fails.
+    async fn read(&self, console: &Console) -> Result<(TemplateOwner, Vec<Template>), Refusal> {
+        let owner = self.owner(console).await?;
+        let templates = console.store.templates_of(owner.scope()).await?;
+        Ok((owner, templates))
+    }
+
     async fn owner(&self, console: &Console) -> Result<TemplateOwner, Refusal> {
         match self.workspace {
             Some(id) => Ok(TemplateOwner::Workspace(Box::new(console.workspace(id).await?))),
@@ -236,21 +237,18 @@ impl InScope {
 }
 
 impl Approval {
-    /// A change without effect succeeds, so you can repeat the command.
     async fn change(
         &self,
         console: &Console,
         change: impl Fn(&Template) -> Result<Option<Template>, TemplateUnfit>,
     ) -> Result<Template, Refusal> {
         let scope = self.one.within.scope(console).await?;
-        for _ in 0..TRIES {
-            let template = self.one.read(console, scope).await?;
-            let Some(next) = change(&template)? else { return Ok(template) };
-            if console.store.replace_template(&next).await? {
-                return Ok(next);
-            }
-        }
-        Err(Refusal::Contended)
+        changed(
+            async || self.one.read(console, scope).await,
+            |template| Ok(Decision::of(template, change(template)?)),
+            async |_, next| console.store.replace_template(next).await,
+        )
+        .await
     }
 }
 

@@ -2,13 +2,17 @@
 
 use clap::{Args, Subcommand};
 use domain::settings::user::UserChange;
-use domain::{Cellphone, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef};
+use domain::{
+    Cellphone, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef, WorkspaceId,
+};
 use serde::Serialize;
 use store::UserCreated;
 
 use crate::arguments::{InWorkspace, user_ref};
+use crate::changed::{Decision, changed};
 use crate::output::{Output, Shown, or_dash};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::{Named, unfit};
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -128,7 +132,6 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
 }
 
 impl OneUser {
-    /// A change without effect succeeds, so you can repeat the command.
     async fn change(
         self,
         console: &Console,
@@ -136,16 +139,12 @@ impl OneUser {
         output: &mut Output<'_>,
     ) -> Result<(), Refusal> {
         let workspace = console.workspace(self.within.workspace).await?;
-        for _ in 0..TRIES {
-            let user = console.user(workspace.id, self.user.clone()).await?;
-            let Some(next) = change(&user, console.store.now()) else {
-                return output.one(&UserView::from(&user));
-            };
-            if console.store.replace_user(&next).await? {
-                return output.one(&UserView::from(&next));
-            }
-        }
-        Err(Refusal::Contended)
+        let user = changed(
+            async || console.user(workspace.id, &self.user).await,
+            |user| Ok(Decision::of(user, change(user, console.store.now()))),
+            async |_, next| console.store.replace_user(next).await,
+        );
+        output.one(&UserView::from(&user.await?))
     }
 }
 
@@ -177,14 +176,14 @@ fn optional<T>(
     text.as_deref().map(parse).transpose().map_err(unfit(what))
 }
 
-fn unfit(what: &'static str) -> impl FnOnce(Unfit) -> Refusal {
-    move |reason| Refusal::Unfit { what, reason }
-}
-
 impl Console {
     /// Finds the user by id or e-mail address.
-    pub(crate) async fn user(&self, workspace: domain::WorkspaceId, named: UserRef) -> Result<User, Refusal> {
-        self.store.user_by_ref(workspace, &named).await?.ok_or(Refusal::UnknownUser(named))
+    pub(crate) async fn user(&self, workspace: WorkspaceId, user: &UserRef) -> Result<User, Refusal> {
+        let id = match user {
+            UserRef::Id(id) => id.to_string(),
+            UserRef::Email(email) => email.as_str().to_owned(),
+        };
+        Named::User.found(self.store.user_by_ref(workspace, user).await?, id)
     }
 }
 

@@ -17,10 +17,12 @@ use serde::Serialize;
 use store::{HomeKey, NewEvent};
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::jobs::{FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
 use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Shown, joined, or_dash, stacked};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::Named;
+use crate::{Console, Refusal};
 
 use endpoint::{EnabledView, EndpointView, OneEndpoint, bearable, cap, filter, receiver_key, slots};
 use listen::Listen;
@@ -139,8 +141,7 @@ impl Verb {
             Self::Update(wanted) => update::update(console, &wanted, output).await,
             Self::Disable(one) => {
                 let now = console.store.now();
-                let disable =
-                    |endpoint: &WebhookEndpoint| Ok(endpoint.disabled(DisabledReason::Operator, now));
+                let disable = |endpoint: &WebhookEndpoint| endpoint.disabled(DisabledReason::Operator, now);
                 output.one(&EndpointView::from(&one.change(console, disable).await?))
             }
             Self::Enable { one, waiting } => enable(console, &one, &waiting, output).await,
@@ -194,18 +195,20 @@ async fn add(
     endpoint: &WebhookEndpoint,
     secrets: &EndpointSecrets,
 ) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        // Read the workspace first: an addition after this read changes its version, and the write fails.
-        let workspace = console.workspace(endpoint.workspace_id).await?;
-        let present = console.store.endpoints(workspace.id).await?.len();
-        if present >= WebhookEndpoint::MAX_PER_WORKSPACE {
-            return Err(Refusal::TooManyEndpoints);
-        }
-        if console.store.create_endpoint(&workspace, endpoint, secrets).await? {
-            return Ok(());
-        }
-    }
-    Err(Refusal::Contended)
+    changed(
+        async || {
+            // Read the workspace first: an addition after this read changes its version, and the write fails.
+            let workspace = console.workspace(endpoint.workspace_id).await?;
+            let present = console.store.endpoints(workspace.id).await?.len();
+            Ok((workspace, present))
+        },
+        |(_, present)| match *present < WebhookEndpoint::MAX_PER_WORKSPACE {
+            true => Ok(Decision::Changed(())),
+            false => Err(Refusal::TooManyEndpoints),
+        },
+        async |(workspace, _), ()| console.store.create_endpoint(workspace, endpoint, secrets).await,
+    )
+    .await
 }
 
 async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
@@ -226,7 +229,7 @@ async fn enable(
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let now = console.store.now();
-    let enabled = one.change(console, |endpoint: &WebhookEndpoint| Ok(endpoint.enabled(now))).await?;
+    let enabled = one.change(console, |endpoint| endpoint.enabled(now)).await?;
     let job = Wanted::enable(&enabled).ask(console).await?.view(console, waiting, output).await?;
     let view = EnabledView { endpoint: EndpointView::from(&enabled), job };
     output.one(&view)?;
@@ -240,7 +243,7 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
     let deleted = store.endpoints_deleted_since(workspace, Timestamp::from_millis(0)).await?;
     let slots: Vec<Slot> = deleted.into_iter().filter(|slot| slot.endpoint == id).collect();
     if slots.is_empty() {
-        return Err(Refusal::UnknownEndpoint(id));
+        return Err(Named::Endpoint.unknown(id));
     }
     let pending = slots.into_iter().map(|slot| store.count_deliveries(slot, DeliveryState::Pending));
     let cancelled = try_join_all(pending).await?.into_iter().sum();
@@ -250,13 +253,15 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
 /// Removes an endpoint. If it no longer exists, this is a success, so you can repeat a command that was interrupted
 /// after the deletion.
 async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        match console.store.endpoint(workspace, id).await? {
-            Some(endpoint) if !console.store.delete_endpoint(&endpoint).await? => {}
-            _ => return Ok(()),
-        }
-    }
-    Err(Refusal::Contended)
+    changed(
+        async || Ok(console.store.endpoint(workspace, id).await?),
+        |_| Ok(Decision::Changed(())),
+        async |endpoint, ()| match endpoint {
+            Some(endpoint) => console.store.delete_endpoint(endpoint).await,
+            None => Ok(true),
+        },
+    )
+    .await
 }
 
 /// Sends a test event like the event of any change: writes the delivery and its event, then wakes the lane.

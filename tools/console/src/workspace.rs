@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use clap::Subcommand;
-use domain::{Unfit, Workspace, WorkspaceId, WorkspaceState};
+use domain::{Workspace, WorkspaceId, WorkspaceState};
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::output::{Output, Shown, or_dash};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::unfit;
+use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -56,7 +58,8 @@ impl Verb {
                 output.one(&WorkspaceView::from(&workspace))
             }
             Self::Rename { within, name } => {
-                let rename = |workspace: &Workspace| workspace.renamed(&name).map_err(invalid_name);
+                let rename =
+                    |workspace: &Workspace| workspace.renamed(&name).map_err(unfit("The name is invalid"));
                 change(console, &within, rename, output).await
             }
             Self::Disable(within) => {
@@ -78,7 +81,7 @@ async fn create(
 ) -> Result<(), Refusal> {
     let store = &console.store;
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
-    let workspace = Workspace::new(id, name, store.now()).map_err(invalid_name)?;
+    let workspace = Workspace::new(id, name, store.now()).map_err(unfit("The name is invalid"))?;
     // A deployment's first workspace needs the key that seals cursors, so the key must exist before the workspace.
     let mut cursor_key = [0; 32];
     console.random.fill(&mut cursor_key);
@@ -89,26 +92,22 @@ async fn create(
     output.one(&WorkspaceView::from(&workspace))
 }
 
-fn invalid_name(reason: Unfit) -> Refusal {
-    Refusal::Unfit { what: "The name is invalid", reason }
-}
-
-/// A change without effect succeeds, so you can repeat the command.
 async fn change(
     console: &Console,
     within: &InWorkspace,
     change: impl Fn(&Workspace) -> Result<Option<Workspace>, Refusal>,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
-    for _ in 0..TRIES {
-        let workspace = console.workspace(within.workspace).await?;
-        console.store.list_workspace(&workspace).await?;
-        let Some(next) = change(&workspace)? else { return output.one(&WorkspaceView::from(&workspace)) };
-        if console.store.replace_workspace(&next).await? {
-            return output.one(&WorkspaceView::from(&next));
-        }
-    }
-    Err(Refusal::Contended)
+    let workspace = changed(
+        async || {
+            let workspace = console.workspace(within.workspace).await?;
+            console.store.list_workspace(&workspace).await?;
+            Ok(workspace)
+        },
+        |workspace| Ok(Decision::of(workspace, change(workspace)?)),
+        async |_, next| console.store.replace_workspace(next).await,
+    );
+    output.one(&WorkspaceView::from(&workspace.await?))
 }
 
 async fn list(console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {

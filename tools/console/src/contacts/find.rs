@@ -10,6 +10,7 @@ use super::view::{ContactDetails, ContactView};
 use crate::arguments::{InWorkspace, contact_ref};
 use crate::output::Output;
 use crate::paging::Limit;
+use crate::refusal::Named;
 use crate::{Console, Refusal};
 
 #[derive(Args)]
@@ -119,5 +120,5 @@ async fn known(console: &Console, workspace: WorkspaceId, contact: &ContactRef) 
         Some(id) => store.contact(workspace, id).await?,
         None => None,
     };
-    found.ok_or_else(|| Refusal::UnknownContact(contact.clone()))
+    Named::Contact.found(found, contact.identifier())
 }

@@ -14,6 +14,7 @@ use crate::delivery::DeliveryView;
 use crate::moment::Moment;
 use crate::output::{Output, Shown, or_dash, printable, stacked};
 use crate::paging::{Limit, Listed};
+use crate::refusal::Named;
 use crate::{Console, Refusal};
 
 #[derive(Args)]
@@ -80,7 +81,7 @@ type Delivered = (Delivery, Option<WebhookEndpoint>);
 
 async fn recorded(console: &Console, workspace: WorkspaceId, id: EventId) -> Result<RecordedEvent, Refusal> {
     let event = console.store.recorded_event(workspace, id).await?;
-    event.ok_or(Refusal::UnknownEvent(id))
+    Named::Event.found(event, id)
 }
 
 impl OneEvent {

@@ -17,7 +17,7 @@ use store::{ErasedMessages, EventAbout, PersonConversation, Store, Target, Targe
 use uuid::Uuid;
 
 use crate::beside::KnownStack;
-use crate::console::TRIES;
+use crate::changed::{Decision, changed};
 use crate::person::contact_erased;
 use crate::person::events::{AFTER, Subject};
 use crate::person::failures::{Holding, Needles};
@@ -185,17 +185,17 @@ impl Pass<'_> {
     }
 
     async fn conversation(&self, id: ConversationId) -> Result<(), Refusal> {
-        for _ in 0..TRIES {
-            let whole = self.store.whole_conversation(self.workspace(), id).await?;
-            if self.erase_conversation(id, &whole).await? {
-                // The rows of left conversations go last. Until then they lead the next command to this conversation.
-                for contact in &self.person().contacts {
-                    self.store.forget_left(self.workspace(), *contact, id).await?;
-                }
-                return Ok(());
-            }
+        changed(
+            async || Ok(self.store.whole_conversation(self.workspace(), id).await?),
+            |_| Ok(Decision::Changed(())),
+            async |whole, ()| self.erase_conversation(id, whole).await,
+        )
+        .await?;
+        // The rows of left conversations go last. Until then they lead the next command to this conversation.
+        for contact in &self.person().contacts {
+            self.store.forget_left(self.workspace(), *contact, id).await?;
         }
-        Err(Refusal::Contended)
+        Ok(())
     }
 
     /// Returns `false` if the conversation was changed since it was read.
@@ -271,19 +271,19 @@ impl Pass<'_> {
     }
 
     async fn contact(&self, id: ContactId) -> Result<(), Refusal> {
-        for _ in 0..TRIES {
-            let Some(contact) = self.store.contact(self.workspace(), id).await? else {
-                // A message that was stored meanwhile may have written them again.
-                return Ok(self.store.erase_windows(self.workspace(), id).await?);
-            };
-            let rows = Store::rows_of_contact(&contact)?;
-            self.count(TargetKind::Contact, id.as_uuid(), &[("contacts", 1), ("searchRows", rows - 1)])
-                .await?;
-            if self.store.erase_contact(&contact).await? {
-                return Ok(self.store.erase_windows(self.workspace(), id).await?);
-            }
-        }
-        Err(Refusal::Contended)
+        changed(
+            async || Ok(self.store.contact(self.workspace(), id).await?),
+            |contact| Ok(if contact.is_some() { Decision::Changed(()) } else { Decision::Unchanged(()) }),
+            async |contact, ()| {
+                let Some(contact) = contact else { return Ok(true) };
+                let counts = [("contacts", 1), ("searchRows", Store::rows_of_contact(contact)? - 1)];
+                self.count(TargetKind::Contact, id.as_uuid(), &counts).await?;
+                Ok::<_, Refusal>(self.store.erase_contact(contact).await?)
+            },
+        )
+        .await?;
+        // Also if there is no contact: a message that was stored meanwhile may have written them again.
+        Ok(self.store.erase_windows(self.workspace(), id).await?)
     }
 
     /// The rows under the person's numbers and ids. An opt-out stays in force, without its number or id: if it were deleted, the

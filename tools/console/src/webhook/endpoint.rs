@@ -6,9 +6,11 @@ use domain::{EndpointCaps, EndpointId, EndpointSecrets, EventFilter, WebhookEndp
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
+use crate::changed::{Decision, changed};
 use crate::jobs::AskedView;
 use crate::output::{Shown, joined, or_dash};
-use crate::{Console, Refusal, TRIES};
+use crate::refusal::{Named, unfit};
+use crate::{Console, Refusal};
 
 #[derive(Args)]
 pub(crate) struct OneEndpoint {
@@ -23,12 +25,12 @@ impl OneEndpoint {
     pub(super) async fn read(&self, console: &Console) -> Result<WebhookEndpoint, Refusal> {
         let workspace = console.workspace(self.within.workspace).await?;
         let endpoint = console.store.endpoint(workspace.id, self.endpoint).await?;
-        endpoint.ok_or(Refusal::UnknownEndpoint(self.endpoint))
+        Named::Endpoint.found(endpoint, self.endpoint)
     }
 
     pub(super) async fn secrets(&self, console: &Console) -> Result<EndpointSecrets, Refusal> {
         let secrets = console.store.endpoint_secrets(self.within.workspace, self.endpoint).await?;
-        secrets.ok_or(Refusal::UnknownEndpoint(self.endpoint))
+        Named::Endpoint.found(secrets, self.endpoint)
     }
 
     /// Changes the signing secrets with `change`. After a concurrent change, it reads the secrets and applies
@@ -39,41 +41,34 @@ impl OneEndpoint {
         change: impl Fn(&SigningSecrets) -> Result<SigningSecrets, RotationRefused>,
     ) -> Result<SigningSecrets, Refusal> {
         let (workspace, id) = (console.workspace(self.within.workspace).await?.id, self.endpoint);
-        for _ in 0..TRIES {
-            let seen = self.secrets(console).await?.signing;
-            let next = change(&seen)?;
-            if console.store.replace_signing_secrets(workspace, id, &seen, &next).await? {
-                return Ok(next);
-            }
-        }
-        Err(Refusal::Contended)
+        changed(
+            async || Ok(self.secrets(console).await?.signing),
+            |seen| Ok(Decision::Changed(change(seen)?)),
+            async |seen, next| console.store.replace_signing_secrets(workspace, id, seen, next).await,
+        )
+        .await
     }
 
-    /// A change without effect succeeds, so you can repeat the command.
     pub(super) async fn change(
         &self,
         console: &Console,
-        change: impl Fn(&WebhookEndpoint) -> Result<Option<WebhookEndpoint>, Refusal>,
+        change: impl Fn(&WebhookEndpoint) -> Option<WebhookEndpoint>,
     ) -> Result<WebhookEndpoint, Refusal> {
-        for _ in 0..TRIES {
-            let endpoint = self.read(console).await?;
-            let Some(next) = change(&endpoint)? else { return Ok(endpoint) };
-            if console.store.replace_endpoint(&next).await? {
-                return Ok(next);
-            }
-        }
-        Err(Refusal::Contended)
+        changed(
+            async || self.read(console).await,
+            |endpoint| Ok(Decision::of(endpoint, change(endpoint))),
+            async |_, next| console.store.replace_endpoint(next).await,
+        )
+        .await
     }
 }
 
 pub(super) fn receiver_key(text: &str) -> Result<ReceiverKey, Refusal> {
-    ReceiverKey::parse(text)
-        .map_err(|reason| Refusal::Unfit { what: "The customer's API key is invalid", reason })
+    ReceiverKey::parse(text).map_err(unfit("The customer's API key is invalid"))
 }
 
 pub(super) fn filter(events: &[String]) -> Result<EventFilter, Refusal> {
-    EventFilter::parse(events.iter().map(String::as_str))
-        .map_err(|reason| Refusal::Unfit { what: "The event is invalid", reason })
+    EventFilter::parse(events.iter().map(String::as_str)).map_err(unfit("The event is invalid"))
 }
 
 /// Checks that this number of slots can keep these caps.

@@ -16,6 +16,7 @@ use store::{ChangeFeed, RowChange, StoreError};
 use crate::arguments::InWorkspace;
 use crate::output::{Output, Shown};
 use crate::refusal::deepest;
+use crate::refusal::unfit;
 use crate::{Console, Refusal};
 
 #[derive(Args)]
@@ -75,7 +76,7 @@ impl Listen {
     ) -> Result<(), Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let filter = EventFilter::parse(self.events.iter().map(String::as_str))
-            .map_err(|reason| Refusal::Unfit { what: "The event is invalid", reason })?;
+            .map_err(unfit("The event is invalid"))?;
         let feed = ChangeFeed::open(&console.store, console.beside.streams()).await?;
         let listening = ListeningView {
             forward_to: self.forward_to.as_str().to_owned(),

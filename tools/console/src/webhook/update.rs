@@ -6,9 +6,10 @@ use domain::webhook::ReceiverKey;
 use domain::{EndpointCaps, EndpointUrl, EventFilter, EventType, WebhookEndpoint};
 
 use super::endpoint::{EnabledView, EndpointView, OneEndpoint, bearable, cap, filter, receiver_key, slots};
+use crate::changed::{Decision, changed};
 use crate::jobs::{Waiting, Wanted};
 use crate::output::Output;
-use crate::{Console, Refusal, TRIES};
+use crate::{Console, Refusal};
 
 #[derive(Args)]
 pub(crate) struct Update {
@@ -67,7 +68,7 @@ pub(super) async fn update(
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let changes = Checked::of(&wanted.changes, console)?;
-    let endpoint = changed(console, &wanted.one, &changes).await?;
+    let endpoint = apply(console, &wanted.one, &changes).await?;
     if changes.url.is_none() || !endpoint.is_enabled() {
         return output.one(&EndpointView::from(&endpoint));
     }
@@ -124,26 +125,27 @@ impl Checked {
     }
 }
 
-/// Applies the changes to the endpoint. Equal values change nothing, so you can repeat the command.
-async fn changed(
-    console: &Console,
-    one: &OneEndpoint,
-    changes: &Checked,
-) -> Result<WebhookEndpoint, Refusal> {
-    for _ in 0..TRIES {
-        let seen = one.read(console).await?;
-        let mut next = changes.applied_to(&seen)?;
-        let new_key = match &changes.api_key {
-            Some(key) => (one.secrets(console).await?.api_key != *key).then_some(key),
-            None => None,
-        };
-        if next == seen && new_key.is_none() {
-            return Ok(seen);
-        }
-        next.version += 1;
-        if console.store.update_endpoint(&next, new_key).await? {
-            return Ok(next);
-        }
-    }
-    Err(Refusal::Contended)
+/// Applies the changes to the endpoint.
+async fn apply(console: &Console, one: &OneEndpoint, changes: &Checked) -> Result<WebhookEndpoint, Refusal> {
+    let (endpoint, _) = changed(
+        async || {
+            let seen = one.read(console).await?;
+            let new_key = match &changes.api_key {
+                Some(key) => (one.secrets(console).await?.api_key != *key).then_some(key),
+                None => None,
+            };
+            Ok((seen, new_key))
+        },
+        |(seen, new_key)| {
+            let mut next = changes.applied_to(seen)?;
+            if next == *seen && new_key.is_none() {
+                return Ok(Decision::Unchanged((next, *new_key)));
+            }
+            next.version += 1;
+            Ok(Decision::Changed((next, *new_key)))
+        },
+        async |_, (next, new_key)| console.store.update_endpoint(next, *new_key).await,
+    )
+    .await?;
+    Ok(endpoint)
 }
