@@ -7,12 +7,13 @@ use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
     Definitions, Timestamp, Workspace, WorkspaceId,
 };
-use serde::Serialize;
+use serde_json::json;
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::output::{Output, Shown};
+use crate::output::Output;
 use crate::refusal::{Named, unfit};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -89,7 +90,7 @@ impl Verb {
         match self {
             Self::Create(wanted) => {
                 let made = create(console, &wanted).await?;
-                output.one(&AttributeView::of(&made, console.store.now()))
+                output.one(view(&made, console.store.now()))
             }
             Self::Archive(one) => {
                 let now = console.store.now();
@@ -125,8 +126,7 @@ impl Verb {
                 let workspace = console.workspace(within.workspace).await?;
                 let (now, definitions) =
                     (console.store.now(), console.store.definitions(workspace.id).await?);
-                let views = definitions.iter().map(|definition| AttributeView::of(definition, now));
-                output.list(&views.collect::<Vec<_>>())
+                output.list(definitions.iter().map(|definition| view(definition, now)))
             }
         }
     }
@@ -183,7 +183,7 @@ impl OneAttribute {
             },
             async |(workspace, _), next| store.change_definition(workspace, next).await,
         );
-        output.one(&AttributeView::of(&definition.await?, now))
+        output.one(view(&definition.await?, now))
     }
 }
 
@@ -195,56 +195,23 @@ fn value_named(definition: &AttributeDefinition, named: &str, to: &str) -> Optio
     found.or_else(|| values.iter().find(|value| value.value == to)).map(|value| value.id)
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AttributeView {
-    id: String,
-    key_name: String,
-    category: &'static str,
-    r#type: &'static str,
-    is_required: bool,
-    archived: bool,
-    values: Vec<ValueView>,
-}
-
-#[derive(Serialize)]
-struct ValueView {
-    id: String,
-    value: String,
-}
-
-impl AttributeView {
-    fn of(definition: &AttributeDefinition, now: Timestamp) -> Self {
-        let value = |value: &ClosedValue| ValueView { id: value.id.to_string(), value: value.value.clone() };
-        Self {
-            id: definition.id.to_string(),
-            key_name: definition.key_name.clone(),
-            category: definition.category.as_str(),
-            r#type: definition.attribute_type.as_str(),
-            is_required: definition.is_required,
-            archived: definition.is_archived(now),
-            values: definition.closed_values.iter().map(value).collect(),
-        }
-    }
-}
-
-impl Shown for AttributeView {
-    const HEADINGS: &'static [&'static str] =
-        &["attribute", "key name", "category", "type", "state", "values"];
-
-    fn cells(&self) -> Vec<String> {
-        let is = match (self.archived, self.is_required) {
-            (true, _) => "archived",
-            (false, true) => "required",
-            (false, false) => "optional",
-        };
-        vec![
-            self.id.clone(),
-            self.key_name.clone(),
-            self.category.to_owned(),
-            self.r#type.to_owned(),
-            is.to_owned(),
-            self.values.iter().map(|value| value.value.as_str()).collect::<Vec<_>>().join("; "),
-        ]
-    }
+fn view(definition: &AttributeDefinition, now: Timestamp) -> View {
+    let is_archived = definition.is_archived(now);
+    let state = match (is_archived, definition.is_required) {
+        (true, _) => "archived",
+        (false, true) => "required",
+        (false, false) => "optional",
+    };
+    let value = |value: &ClosedValue| json!({ "id": value.id.to_string(), "value": value.value });
+    let values = &definition.closed_values;
+    View::new()
+        .text("id", "attribute", definition.id)
+        .text("keyName", "key name", &definition.key_name)
+        .text("category", "category", definition.category.as_str())
+        .text("type", "type", definition.attribute_type.as_str())
+        .json("isRequired", definition.is_required)
+        .json("archived", is_archived)
+        .cell("state", state)
+        .json("values", values.iter().map(value).collect::<Vec<_>>())
+        .lines("values", values.iter().map(|value| value.value.clone()))
 }

@@ -1,15 +1,14 @@
 //! `console brand ...`
 
 use clap::{Args, Subcommand};
-use domain::{Brand, BrandId, Lines, usage};
-use serde::Serialize;
+use domain::{Brand, BrandId, ChannelId, Lines, usage};
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::deleted::Deleted;
 use crate::line::lines_of;
-use crate::output::{Output, Shown, or_dash};
+use crate::output::Output;
 use crate::refusal::{Named, unfit, unused};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -58,7 +57,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let lines = console.store.lines(workspace.id).await?;
-                output.list_as::<BrandView, _>(&lines.brands)
+                output.list(lines.brands.iter().map(view))
             }
             Self::Rename { one, name } => one.rename(console, &name, output).await,
             Self::Delete(one) => one.delete(console, output).await,
@@ -87,7 +86,7 @@ async fn create(
         },
         async |(workspace, _), next| store.create_brand(workspace, next).await,
     );
-    output.one(&BrandView::from(&brand.await?))
+    output.one(view(&brand.await?))
 }
 
 impl OneBrand {
@@ -106,7 +105,7 @@ impl OneBrand {
             },
             async |(workspace, _), next| console.store.change_brand(workspace, next).await,
         );
-        output.one(&BrandView::from(&brand.await?))
+        output.one(view(&brand.await?))
     }
 
     async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
@@ -124,40 +123,14 @@ impl OneBrand {
             },
             async |(workspace, ..), brand| store.delete_brand(workspace, brand).await,
         );
-        output.one(&Deleted { field: "brandId", id: brand.await?.id.as_str().to_owned() })
+        output.one(View::deleted("brandId", brand.await?.id.as_str()))
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct BrandView {
-    brand_id: String,
-    name: String,
-    /// The line from which the brand sends messages.
-    provider_channel_id: Option<String>,
-    created_at: String,
-}
-
-impl From<&Brand> for BrandView {
-    fn from(brand: &Brand) -> Self {
-        Self {
-            brand_id: brand.id.as_str().to_owned(),
-            name: brand.name.clone(),
-            provider_channel_id: brand.line.as_ref().map(|line| line.as_str().to_owned()),
-            created_at: brand.created_at.to_string(),
-        }
-    }
-}
-
-impl Shown for BrandView {
-    const HEADINGS: &'static [&'static str] = &["brand", "name", "sends from", "created"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.brand_id.clone(),
-            self.name.clone(),
-            or_dash(&self.provider_channel_id),
-            self.created_at.clone(),
-        ]
-    }
+fn view(brand: &Brand) -> View {
+    View::new()
+        .text("brandId", "brand", brand.id.as_str())
+        .text("name", "name", &brand.name)
+        .optional("providerChannelId", "sends from", brand.line.as_ref().map(ChannelId::as_str))
+        .text("createdAt", "created", brand.created_at)
 }

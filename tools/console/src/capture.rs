@@ -11,12 +11,12 @@ use domain::{
     WorkspaceId,
 };
 use futures::try_join;
-use serde::Serialize;
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::output::{Output, Shown, or_dash, stacked, yes_or_no};
+use crate::output::Output;
 use crate::refusal::{Named, unfit};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -124,7 +124,7 @@ impl Verb {
             Self::Disable(within) => disable(console, within.workspace, output).await,
             Self::Show(within) => {
                 let (around, capture) = Around::set_up(console, within.workspace).await?;
-                output.one(&around.view(&capture, console).await?)
+                output.one(around.view(&capture, console).await?)
             }
             Self::RotateKey(within) => rotate_key(console, within.workspace, output).await,
         }
@@ -213,9 +213,9 @@ impl Around {
         CaptureKnown { has_secret: self.has_secret, lines: &self.lines, template }
     }
 
-    async fn view(&self, capture: &Capture, console: &Console) -> Result<CaptureView, Refusal> {
+    async fn view(&self, capture: &Capture, console: &Console) -> Result<View, Refusal> {
         let template = self.template(capture, console).await?;
-        Ok(CaptureView::of(capture, &self.known(template.as_ref())))
+        Ok(view(capture, &self.known(template.as_ref())))
     }
 }
 
@@ -242,7 +242,7 @@ async fn change_settings(
     let decide = |(around, next, template): &(Around, Capture, Option<Template>)| {
         let known = around.known(template.as_ref());
         check(change, next, &known)?;
-        Ok(Decision::Changed((CaptureView::of(next, &known), template.as_ref().and_then(asked_of_visitors))))
+        Ok(Decision::Changed((view(next, &known), template.as_ref().and_then(asked_of_visitors))))
     };
     let write = async |(around, next, _): &(Around, Capture, Option<Template>), _: &_| {
         // Write the secret first, so that enabled lead capture always has one.
@@ -256,7 +256,7 @@ async fn change_settings(
         }
     };
     let (view, remark) = changed(read, decide, write).await?;
-    output.one(&view)?;
+    output.one(view)?;
     remark.map_or(Ok(()), |remark| output.remark(&remark))
 }
 
@@ -294,13 +294,13 @@ fn asked_of_visitors(template: &Template) -> Option<String> {
 async fn disable(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result<(), Refusal> {
     let change = CaptureChange { enabled: Some(false), ..CaptureChange::default() };
     let disabled = |capture: &Capture| Ok(capture.changed(&change, console.store.now())?);
-    output.one(&replaced(console, id, disabled).await?)
+    output.one(replaced(console, id, disabled).await?)
 }
 
 async fn rotate_key(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result<(), Refusal> {
     let key = console.capture_key();
     let rekeyed = |capture: &Capture| Ok(Some(capture.rekeyed(key.clone(), console.store.now())));
-    output.one(&replaced(console, id, rekeyed).await?)?;
+    output.one(replaced(console, id, rekeyed).await?)?;
     output.remark("Give the pages the new key now: leads with the previous key are refused.")
 }
 
@@ -308,7 +308,7 @@ async fn replaced(
     console: &Console,
     id: WorkspaceId,
     change: impl Fn(&Capture) -> Result<Option<Capture>, Refusal>,
-) -> Result<CaptureView, Refusal> {
+) -> Result<View, Refusal> {
     let capture = changed(
         async || Around::set_up(console, id).await,
         |(_, capture)| Ok(Decision::of(capture, change(capture)?)),
@@ -330,85 +330,26 @@ impl Console {
 }
 
 /// The lead capture settings, without the captcha secret.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CaptureView {
-    workspace_id: String,
-    enabled: bool,
-    capture_key: String,
-    origins: Vec<String>,
-    brand_id: Option<String>,
-    lead_template_id: Option<String>,
-    threshold: f64,
-    daily_cap: Option<u32>,
-    phone_cap: Option<u32>,
-    rate: u32,
-    #[serde(skip)]
-    burst: u32,
-    has_secret: bool,
-    /// Brands whose leads the service could not write to: the brand has no line, or the template is not approved for
-    /// the line's account.
-    unreachable_brands: Vec<String>,
-    created_at: String,
-    updated_at: String,
-}
-
-impl CaptureView {
-    fn of(capture: &Capture, known: &CaptureKnown<'_>) -> Self {
-        let brand = |brand: &BrandId| brand.as_str().to_owned();
-        Self {
-            workspace_id: capture.workspace_id.to_string(),
-            enabled: capture.enabled,
-            capture_key: capture.key.as_str().to_owned(),
-            origins: capture.origins.iter().map(|origin| origin.as_str().to_owned()).collect(),
-            brand_id: capture.brand.as_ref().map(brand),
-            lead_template_id: capture.template.map(|id| id.to_string()),
-            threshold: f64::from(capture.threshold.hundredths()) / 100.0,
-            daily_cap: capture.caps.daily,
-            phone_cap: capture.caps.per_phone,
-            rate: capture.rate,
-            burst: Capture::quota(Some(capture)).burst,
-            has_secret: known.has_secret,
-            unreachable_brands: capture.unreachable(known).into_iter().map(brand).collect(),
-            created_at: capture.created_at.to_string(),
-            updated_at: capture.updated_at.to_string(),
-        }
-    }
-}
-
-impl Shown for CaptureView {
-    const HEADINGS: &'static [&'static str] = &[
-        "enabled",
-        "capture key",
-        "origins",
-        "brand",
-        "template",
-        "threshold",
-        "daily cap",
-        "cap per number",
-        "rate",
-        "captcha secret",
-        "unreachable brands",
-        "created",
-        "updated",
-    ];
-
-    fn cells(&self) -> Vec<String> {
-        let cap = |cap: Option<u32>| or_dash(&cap.map(|cap| cap.to_string()));
-        vec![
-            yes_or_no(self.enabled),
-            self.capture_key.clone(),
-            stacked(self.origins.clone()),
-            or_dash(&self.brand_id),
-            or_dash(&self.lead_template_id),
-            self.threshold.to_string(),
-            cap(self.daily_cap),
-            cap(self.phone_cap),
-            format!("{}/s, {} at once", self.rate, self.burst),
-            yes_or_no(self.has_secret),
-            stacked(self.unreachable_brands.clone()),
-            self.created_at.clone(),
-            self.updated_at.clone(),
-        ]
-    }
+fn view(capture: &Capture, known: &CaptureKnown<'_>) -> View {
+    let burst = Capture::quota(Some(capture)).burst;
+    let origins: Vec<&str> = capture.origins.iter().map(WebOrigin::as_str).collect();
+    // The service could not write to leads of these brands: the brand has no line, or the template is not approved for
+    // the line's account.
+    let unreachable: Vec<&str> = capture.unreachable(known).into_iter().map(BrandId::as_str).collect();
+    View::new()
+        .json("workspaceId", capture.workspace_id.to_string())
+        .value("enabled", "enabled", capture.enabled)
+        .text("captureKey", "capture key", capture.key.as_str())
+        .value("origins", "origins", origins)
+        .optional("brandId", "brand", capture.brand.as_ref().map(BrandId::as_str))
+        .optional("leadTemplateId", "template", capture.template)
+        .value("threshold", "threshold", f64::from(capture.threshold.hundredths()) / 100.0)
+        .value("dailyCap", "daily cap", capture.caps.daily)
+        .value("phoneCap", "cap per number", capture.caps.per_phone)
+        .json("rate", capture.rate)
+        .cell("rate", format!("{}/s, {burst} at once", capture.rate))
+        .value("hasSecret", "captcha secret", known.has_secret)
+        .value("unreachableBrands", "unreachable brands", unreachable)
+        .text("createdAt", "created", capture.created_at)
+        .text("updatedAt", "updated", capture.updated_at)
 }

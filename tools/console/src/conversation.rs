@@ -4,16 +4,18 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::message::received::Received;
 use domain::{
-    ContactRef, Conversation, ConversationId, ConversationStatus, External, Internal, UserRef, WorkspaceId,
+    ChannelId, ContactId, ContactRef, Conversation, ConversationId, ConversationStatus, External, Internal,
+    Timestamp, UserRef, WorkspaceId,
 };
 use futures::future::{try_join, try_join_all};
-use serde::Serialize;
+use serde_json::json;
 use store::{ConversationQuery, Entry, SendingState, Store};
 
 use crate::arguments::{InWorkspace, contact_ref, user_ref};
-use crate::output::{Output, Shown, or_dash, stacked};
+use crate::output::Output;
 use crate::paging::{Limit, Listed};
 use crate::refusal::{Named, unfit};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -59,7 +61,7 @@ impl Verb {
         match self {
             Self::List(wanted) => {
                 let listed = wanted.find(console).await?;
-                listed.show(output, ConversationRow::from, |conversation| conversation.id)
+                listed.show(output, row, |conversation| conversation.id)
             }
             Self::Show(one) => show(console, &one, output).await,
         }
@@ -106,257 +108,133 @@ async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>)
     };
     let shown = conversation.with_seen(&seen);
     let windows = windows(store, &shown).await?;
-    output.one(&ConversationView {
-        conversation: ConversationRow::from(&shown),
-        windows,
-        lane: LaneView::from(&lane),
-    })
+    output.one(details(&shown, &windows, &lane))
 }
 
 /// Until when WhatsApp accepts texts and files to each customer of a conversation.
-async fn windows(store: &Store, conversation: &Conversation) -> Result<Vec<WindowView>, Refusal> {
+async fn windows(store: &Store, conversation: &Conversation) -> Result<Vec<Window>, Refusal> {
     let (workspace, now) = (conversation.workspace_id, store.now());
     let window = async |external: &External| {
         let last = store.last_inbound(workspace, external.contact, &external.channel).await?;
-        let until = last.map(|last| last.plus(Received::WINDOW));
-        Ok::<_, Refusal>(WindowView {
-            contact_id: external.contact.to_string(),
-            provider_channel_id: external.channel.as_str().to_owned(),
-            is_open: until.is_some_and(|until| now < until),
-            last_inbound_at: last.map(|at| at.to_string()),
-            open_until: until.map(|at| at.to_string()),
-        })
+        let last_and_end = last.map(|last| (last, last.plus(Received::WINDOW)));
+        let is_open = last_and_end.is_some_and(|(_, end)| now < end);
+        let (contact, channel) = (external.contact, external.channel.clone());
+        Ok::<_, Refusal>(Window { contact, channel, is_open, last_and_end })
     };
     try_join_all(conversation.externals.iter().map(window)).await
 }
 
-/// A conversation in a list.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ConversationRow {
-    conversation_id: String,
-    name: Option<String>,
-    status: &'static str,
-    externals: Vec<ExternalView>,
-    internals: Vec<InternalView>,
-    created_at: String,
-    updated_at: String,
-    version: u64,
+fn row(conversation: &Conversation) -> View {
+    let customers = conversation.externals.iter().map(|of| of.shown.identifier());
+    let users = conversation.internals.iter().map(|of| of.shown.identifier());
+    view(conversation)
+        .cell("customers", customers.collect::<Vec<_>>().join(", "))
+        .cell("users", users.collect::<Vec<_>>().join(", "))
+        .text("createdAt", "created", conversation.created_at)
+        .text("updatedAt", "updated", conversation.updated_at)
 }
 
-/// A conversation and its lane.
-#[derive(Serialize)]
-struct ConversationView {
-    #[serde(flatten)]
-    conversation: ConversationRow,
-    windows: Vec<WindowView>,
-    lane: LaneView,
+/// What lists and details have in common.
+fn view(conversation: &Conversation) -> View {
+    View::new()
+        .text("conversationId", "conversation", conversation.id)
+        .optional("name", "name", conversation.name.as_ref().map(|name| name.as_str()))
+        .text("status", "status", conversation.status.as_str())
+        .json("externals", conversation.externals.iter().map(external_view).collect::<Vec<_>>())
+        .json("internals", conversation.internals.iter().map(internal_view).collect::<Vec<_>>())
+        .json("version", conversation.version)
+}
+
+/// A conversation with its windows and the lane that sends its messages in the order of their numbers.
+fn details(conversation: &Conversation, windows: &[Window], lane: &SendingState) -> View {
+    let external = |of: &External| {
+        let customer = with_id(of.contact.to_string(), &of.shown.identifier());
+        format!("{customer} on line {}", of.channel.as_str())
+    };
+    let internal = |of: &Internal| with_id(of.user.to_string(), &of.shown.identifier());
+    let entry = |of: &Entry| format!("{}. {}", of.seq, of.message);
+    let more = lane.open.more.then(|| "and more".to_owned());
+    let left = lane.open.plan.iter().flat_map(|plan| plan.steps.iter().skip(plan.done));
+    view(conversation)
+        .lines("externals", conversation.externals.iter().map(external))
+        .lines("24-hour window", windows.iter().map(Window::line))
+        .lines("internals", conversation.internals.iter().map(internal))
+        .cell("messages", lane.seq.to_string())
+        .lines("leased until", lane.lease.map(|(_, until)| until.to_string()))
+        .lines("due", lane.due_at.map(|at| at.to_string()))
+        .lines("open", lane.open.entries.iter().map(entry).chain(more))
+        .lines("templates left", left.map(|step| step.template.to_string()))
+        .text("createdAt", "created", conversation.created_at)
+        .text("updatedAt", "updated", conversation.updated_at)
+        .json("windows", windows.iter().map(Window::view).collect::<Vec<_>>())
+        .json("lane", lane_view(lane))
 }
 
 /// The 24 hours after a customer's last message on a line. Outside them, WhatsApp accepts only templates.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WindowView {
-    contact_id: String,
-    provider_channel_id: String,
+struct Window {
+    contact: ContactId,
+    channel: ChannelId,
     is_open: bool,
-    /// When the customer wrote last, if the service knows.
-    last_inbound_at: Option<String>,
-    /// When the window ends, or ended.
-    open_until: Option<String>,
+    /// When the customer wrote last, and when the window ends or ended, if the service knows.
+    last_and_end: Option<(Timestamp, Timestamp)>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ExternalView {
-    contact_id: String,
-    identifier: String,
-    identifier_type: &'static str,
-    provider_channel_id: String,
-    brand_id: String,
-    joined_at: String,
-    last_seen_at: Option<String>,
-}
+impl Window {
+    fn view(&self) -> View {
+        View::new()
+            .json("contactId", self.contact.to_string())
+            .json("providerChannelId", self.channel.as_str())
+            .json("isOpen", self.is_open)
+            .json("lastInboundAt", self.last_and_end.map(|(last, _)| last.to_string()))
+            .json("openUntil", self.last_and_end.map(|(_, end)| end.to_string()))
+    }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct InternalView {
-    user_id: String,
-    identifier: String,
-    identifier_type: &'static str,
-    joined_at: String,
-    last_seen_at: Option<String>,
-}
-
-/// The lane that sends the conversation's messages in the order of their numbers.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LaneView {
-    /// The last number that a message got.
-    seq: u64,
-    lease: Option<String>,
-    lease_until: Option<String>,
-    /// When the sweeper processes the lane.
-    due_at: Option<String>,
-    /// The unfinished messages.
-    open: Vec<EntryView>,
-    /// Whether there are more unfinished messages than `open` lists.
-    more: bool,
-    /// The templates that become messages before the messages in `open`.
-    plan: Option<PlanView>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EntryView {
-    seq: u64,
-    message_id: String,
-}
-
-#[derive(Serialize)]
-struct PlanView {
-    /// All templates of the plan, in order.
-    templates: Vec<String>,
-    /// The number of templates that have become messages.
-    done: usize,
-}
-
-impl From<&Conversation> for ConversationRow {
-    fn from(conversation: &Conversation) -> Self {
-        Self {
-            conversation_id: conversation.id.to_string(),
-            name: conversation.name.as_ref().map(|name| name.as_str().to_owned()),
-            status: conversation.status.as_str(),
-            externals: conversation.externals.iter().map(ExternalView::from).collect(),
-            internals: conversation.internals.iter().map(InternalView::from).collect(),
-            created_at: conversation.created_at.to_string(),
-            updated_at: conversation.updated_at.to_string(),
-            version: conversation.version,
+    fn line(&self) -> String {
+        match self.last_and_end {
+            Some((_, end)) if self.is_open => format!("{} until {end}", self.contact),
+            Some((_, end)) => format!("{} closed since {end}", self.contact),
+            None => format!("{} not known", self.contact),
         }
     }
 }
 
-impl From<&External> for ExternalView {
-    fn from(external: &External) -> Self {
-        Self {
-            contact_id: external.contact.to_string(),
-            identifier: external.shown.identifier(),
-            identifier_type: external.shown.identifier_type(),
-            provider_channel_id: external.channel.as_str().to_owned(),
-            brand_id: external.brand.as_str().to_owned(),
-            joined_at: external.joined_at.to_string(),
-            last_seen_at: external.last_seen_at.map(|at| at.to_string()),
-        }
-    }
+fn external_view(external: &External) -> View {
+    View::new()
+        .json("contactId", external.contact.to_string())
+        .json("identifier", external.shown.identifier())
+        .json("identifierType", external.shown.identifier_type())
+        .json("providerChannelId", external.channel.as_str())
+        .json("brandId", external.brand.as_str())
+        .json("joinedAt", external.joined_at.to_string())
+        .json("lastSeenAt", external.last_seen_at.map(|at| at.to_string()))
 }
 
-impl From<&Internal> for InternalView {
-    fn from(internal: &Internal) -> Self {
-        Self {
-            user_id: internal.user.to_string(),
-            identifier: internal.shown.identifier(),
-            identifier_type: internal.shown.identifier_type(),
-            joined_at: internal.joined_at.to_string(),
-            last_seen_at: internal.last_seen_at.map(|at| at.to_string()),
-        }
-    }
+fn internal_view(internal: &Internal) -> View {
+    View::new()
+        .json("userId", internal.user.to_string())
+        .json("identifier", internal.shown.identifier())
+        .json("identifierType", internal.shown.identifier_type())
+        .json("joinedAt", internal.joined_at.to_string())
+        .json("lastSeenAt", internal.last_seen_at.map(|at| at.to_string()))
 }
 
-impl From<&SendingState> for LaneView {
-    fn from(lane: &SendingState) -> Self {
-        let entry = |entry: &Entry| EntryView { seq: entry.seq, message_id: entry.message.to_string() };
-        let plan = lane.open.plan.as_ref().map(|plan| PlanView {
-            templates: plan.steps.iter().map(|step| step.template.to_string()).collect(),
-            done: plan.done,
-        });
-        Self {
-            seq: lane.seq,
-            lease: lane.lease.map(|(lease, _)| lease.to_string()),
-            lease_until: lane.lease.map(|(_, until)| until.to_string()),
-            due_at: lane.due_at.map(|at| at.to_string()),
-            open: lane.open.entries.iter().map(entry).collect(),
-            more: lane.open.more,
-            plan,
-        }
-    }
-}
-
-impl Shown for ConversationRow {
-    const HEADINGS: &'static [&'static str] =
-        &["conversation", "name", "status", "customers", "users", "created", "updated"];
-
-    fn cells(&self) -> Vec<String> {
-        let joined = |identifiers: Vec<&str>| {
-            let text = identifiers.join(", ");
-            or_dash(&(!text.is_empty()).then_some(text))
-        };
-        vec![
-            self.conversation_id.clone(),
-            or_dash(&self.name),
-            self.status.to_owned(),
-            joined(self.externals.iter().map(|of| of.identifier.as_str()).collect()),
-            joined(self.internals.iter().map(|of| of.identifier.as_str()).collect()),
-            self.created_at.clone(),
-            self.updated_at.clone(),
-        ]
-    }
-}
-
-impl Shown for ConversationView {
-    const HEADINGS: &'static [&'static str] = &[
-        "conversation",
-        "name",
-        "status",
-        "externals",
-        "24-hour window",
-        "internals",
-        "messages",
-        "leased until",
-        "due",
-        "open",
-        "templates left",
-        "created",
-        "updated",
-    ];
-
-    fn cells(&self) -> Vec<String> {
-        let external = |of: &ExternalView| {
-            format!("{} on line {}", with_id(&of.contact_id, &of.identifier), of.provider_channel_id)
-        };
-        let internal = |of: &InternalView| with_id(&of.user_id, &of.identifier);
-        let entry = |of: &EntryView| format!("{}. {}", of.seq, of.message_id);
-        let left = self.lane.plan.iter().flat_map(|plan| plan.templates.iter().skip(plan.done).cloned());
-        let more = self.lane.more.then(|| "and more".to_owned());
-        let conversation = &self.conversation;
-        vec![
-            conversation.conversation_id.clone(),
-            or_dash(&conversation.name),
-            conversation.status.to_owned(),
-            stacked(conversation.externals.iter().map(external)),
-            stacked(self.windows.iter().map(WindowView::cell)),
-            stacked(conversation.internals.iter().map(internal)),
-            self.lane.seq.to_string(),
-            or_dash(&self.lane.lease_until),
-            or_dash(&self.lane.due_at),
-            stacked(self.lane.open.iter().map(entry).chain(more)),
-            stacked(left),
-            conversation.created_at.clone(),
-            conversation.updated_at.clone(),
-        ]
-    }
-}
-
-impl WindowView {
-    fn cell(&self) -> String {
-        match &self.open_until {
-            Some(until) if self.is_open => format!("{} until {until}", self.contact_id),
-            Some(until) => format!("{} closed since {until}", self.contact_id),
-            None => format!("{} not known", self.contact_id),
-        }
-    }
+fn lane_view(lane: &SendingState) -> View {
+    let entry = |entry: &Entry| json!({ "seq": entry.seq, "messageId": entry.message.to_string() });
+    let plan = lane.open.plan.as_ref().map(|plan| {
+        let templates = plan.steps.iter().map(|step| step.template.to_string());
+        json!({ "templates": templates.collect::<Vec<_>>(), "done": plan.done })
+    });
+    View::new()
+        .json("seq", lane.seq)
+        .json("lease", lane.lease.map(|(lease, _)| lease.to_string()))
+        .json("leaseUntil", lane.lease.map(|(_, until)| until.to_string()))
+        .json("dueAt", lane.due_at.map(|at| at.to_string()))
+        .json("open", lane.open.entries.iter().map(entry).collect::<Vec<_>>())
+        .json("more", lane.open.more)
+        .json("plan", plan)
 }
 
 /// A person's id, and the identifier by which the person was named if it is another one.
-fn with_id(id: &str, identifier: &str) -> String {
-    if id == identifier { id.to_owned() } else { format!("{id} ({identifier})") }
+fn with_id(id: String, identifier: &str) -> String {
+    if id == identifier { id } else { format!("{id} ({identifier})") }
 }

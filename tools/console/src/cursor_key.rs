@@ -1,9 +1,9 @@
 //! The key that seals cursors. There is one for the whole deployment, created with its first workspace.
 
 use clap::Subcommand;
-use serde::Serialize;
 
-use crate::output::{Output, Shown};
+use crate::output::Output;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -20,19 +20,7 @@ impl Verb {
         if !console.store.rotate_cursor_key(fresh).await? {
             return Err(Refusal::CursorKeyTooYoung);
         }
-        output.one(&RotatedView { rotated: true })
-    }
-}
-
-#[derive(Serialize)]
-struct RotatedView {
-    rotated: bool,
-}
-
-impl Shown for RotatedView {
-    const HEADINGS: &'static [&'static str] = &["rotated"];
-
-    fn cells(&self) -> Vec<String> {
-        vec!["the new key opens cursors at once and seals them in five minutes".to_owned()]
+        let said = "the new key opens cursors at once and seals them in five minutes";
+        output.one(View::new().json("rotated", true).cell("rotated", said))
     }
 }

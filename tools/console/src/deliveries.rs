@@ -40,7 +40,7 @@ pub(crate) enum After {
 type Listed = (Slot, Option<WebhookEndpoint>);
 
 /// A delivery, and its endpoint unless it was deleted.
-type Found = (Delivery, Option<WebhookEndpoint>);
+pub(crate) type Found = (Delivery, Option<WebhookEndpoint>);
 
 impl Deliveries {
     /// The maximum number of rows in one read of a slot.

@@ -8,15 +8,16 @@ use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, WebhookEndpoint,
     WorkspaceId,
 };
-use serde::Serialize;
+use serde_json::Value;
 use store::HomeKey;
 
 use crate::arguments::{InWorkspace, delivery_id};
-use crate::deliveries::{After, Deliveries};
+use crate::deliveries::{After, Deliveries, Found};
 use crate::jobs::{Waiting, Wanted};
 use crate::moment::{Moment, to_repeat};
-use crate::output::{Output, Shown, or_dash, printable, stacked};
+use crate::output::Output;
 use crate::refusal::{Named, unfit};
+use crate::view::{View, beginning};
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -104,7 +105,7 @@ pub(crate) struct List {
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
-            Self::List(wanted) => output.list(&wanted.find(console).await?),
+            Self::List(wanted) => output.list(wanted.find(console).await?.iter().map(view)),
             Self::Show { one, body } => show(console, &one, body, output).await,
             Self::Retry { one, waiting } => retry(console, &one, &waiting, output).await,
             Self::Replay(wanted) => wanted.run(console, output).await,
@@ -113,7 +114,7 @@ impl Verb {
 }
 
 impl List {
-    async fn find(&self, console: &Console) -> Result<Vec<DeliveryView>, Refusal> {
+    async fn find(&self, console: &Console) -> Result<Vec<Found>, Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let state = self
             .state
@@ -137,7 +138,7 @@ impl List {
         };
         let mut found = wanted.find(&console.store, workspace).await?;
         found.truncate(limit);
-        Ok(found.iter().map(|(delivery, endpoint)| DeliveryView::of(delivery, endpoint.as_ref())).collect())
+        Ok(found)
     }
 }
 
@@ -155,24 +156,29 @@ async fn show(
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let store = &console.store;
-    let (delivery, endpoint) = one.read(console).await?;
-    let attempts = store.attempts(&delivery).await?;
+    let found = one.read(console).await?;
+    let delivery = &found.0;
+    let attempts = store.attempts(delivery).await?;
     let body = match with_body {
         true => store.recorded_event(delivery.slot.workspace, delivery.event).await?.map(|event| event.body),
         false => None,
     };
-    output.one(&DeliveryDetails {
-        delivery: DeliveryView::of(&delivery, endpoint.as_ref()),
-        because: because(&delivery, endpoint.as_ref()),
-        failures: delivery.failures,
-        attempt_log: attempts.iter().map(AttemptView::from).collect(),
-        body: body.map(|body| String::from_utf8_lossy(&body).into_owned()),
+    let because = because(&found.0, found.1.as_ref());
+    let details = view(&found)
+        .optional("because", "because", because)
+        .json("failures", found.0.failures)
+        .json("attemptLog", attempts.iter().map(attempt_view).collect::<Vec<_>>())
+        .lines("log", attempts.iter().flat_map(attempt_lines));
+    // Only `--body` requests the body. Without it, this row is absent.
+    output.one(match body {
+        Some(body) => details.text("body", "body", String::from_utf8_lossy(&body)),
+        None => details,
     })
 }
 
 impl OneDelivery {
     /// The delivery, and its endpoint unless it was deleted.
-    async fn read(&self, console: &Console) -> Result<(Delivery, Option<WebhookEndpoint>), Refusal> {
+    async fn read(&self, console: &Console) -> Result<Found, Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let found = console.store.delivery(workspace, self.delivery).await?;
         let delivery = Named::Delivery.found(found, self.delivery)?;
@@ -221,162 +227,73 @@ impl Replay {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct DeliveryView {
-    delivery_id: String,
-    event_id: String,
-    event_type: &'static str,
-    endpoint_id: String,
-    state: &'static str,
-    attempts: u32,
-    last_status: Option<LastStatus>,
-    /// The earliest time of the next attempt, if there will be one.
-    due_at: Option<String>,
-    /// The time of the event.
-    created_at: String,
+/// A delivery with its state as operators see it: that of its endpoint counts, unless it was deleted.
+pub(crate) fn view((delivery, endpoint): &Found) -> View {
+    let state = delivery.shown(endpoint.as_ref());
+    let due_at = delivery.next_at.unwrap_or(delivery.created_at);
+    // The status of the answer, or the error if there was no answer.
+    let last = delivery.last.map(|(_, outcome)| match outcome {
+        AttemptOutcome::Answered { status, .. } => Value::from(status),
+        AttemptOutcome::Failed(error) => Value::from(error.as_str()),
+    });
+    View::new()
+        .text("deliveryId", "delivery", delivery.id())
+        .json("eventId", delivery.event.to_string())
+        .text("eventType", "type", delivery.event_type.as_str())
+        .json("endpointId", delivery.slot.endpoint.to_string())
+        .text("state", "state", state.as_str())
+        .value("attempts", "attempts", delivery.attempts)
+        .value("lastStatus", "last", last)
+        .optional("dueAt", "due", (state == DeliveryState::Pending).then_some(due_at))
+        .text("createdAt", "created", delivery.created_at)
 }
 
-/// The result of the last attempt: the status of the answer, or the error if there was no answer.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum LastStatus {
-    Answered(u16),
-    Failed(&'static str),
-}
-
-impl DeliveryView {
-    pub(crate) fn of(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Self {
-        let state = delivery.shown(endpoint);
-        let due_at = delivery.next_at.unwrap_or(delivery.created_at);
-        Self {
-            delivery_id: delivery.id().to_string(),
-            event_id: delivery.event.to_string(),
-            event_type: delivery.event_type.as_str(),
-            endpoint_id: delivery.slot.endpoint.to_string(),
-            state: state.as_str(),
-            attempts: delivery.attempts,
-            last_status: delivery.last.map(|(_, outcome)| match outcome {
-                AttemptOutcome::Answered { status, .. } => LastStatus::Answered(status),
-                AttemptOutcome::Failed(error) => LastStatus::Failed(error.as_str()),
-            }),
-            due_at: (state == DeliveryState::Pending).then(|| due_at.to_string()),
-            created_at: delivery.created_at.to_string(),
+/// The state, and the last answer or failure of a delivery that the receiver did not acknowledge.
+pub(crate) fn progress((delivery, endpoint): &Found) -> String {
+    let state = delivery.shown(endpoint.as_ref());
+    match delivery.last {
+        Some((_, AttemptOutcome::Answered { status, .. })) if state != DeliveryState::Delivered => {
+            format!("{} ({status})", state.as_str())
         }
-    }
-
-    pub(crate) fn endpoint_id(&self) -> &str {
-        &self.endpoint_id
-    }
-
-    /// The state, and the last answer or failure of a delivery that the receiver did not acknowledge.
-    pub(crate) fn progress(&self) -> String {
-        match (&self.last_status, self.state == DeliveryState::Delivered.as_str()) {
-            (Some(_), false) => format!("{} ({})", self.state, self.last()),
-            _ => self.state.to_owned(),
+        Some((_, AttemptOutcome::Failed(error))) if state != DeliveryState::Delivered => {
+            format!("{} ({})", state.as_str(), error.as_str())
         }
-    }
-
-    fn last(&self) -> String {
-        match self.last_status {
-            None => "-".to_owned(),
-            Some(LastStatus::Answered(status)) => status.to_string(),
-            Some(LastStatus::Failed(error)) => error.to_owned(),
-        }
+        _ => state.as_str().to_owned(),
     }
 }
 
-impl Shown for DeliveryView {
-    const HEADINGS: &'static [&'static str] =
-        &["delivery", "type", "state", "attempts", "last", "due", "created"];
+fn attempt_view(attempt: &Attempt) -> View {
+    let (status, retry_after) = status_of(attempt);
+    View::new()
+        .json("number", attempt.number)
+        .json("at", attempt.at.to_string())
+        .json("tookMs", millis(attempt.took))
+        .json("status", status)
+        .json("error", attempt.outcome.error_code())
+        .json("retryAfterMs", retry_after.map(millis))
+        .json("answer", String::from_utf8_lossy(&attempt.answer))
+}
 
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.delivery_id.clone(),
-            self.event_type.to_owned(),
-            self.state.to_owned(),
-            self.attempts.to_string(),
-            self.last(),
-            or_dash(&self.due_at),
-            self.created_at.clone(),
-        ]
+/// The status of the answer, and the delay that the receiver requested.
+fn status_of(attempt: &Attempt) -> (Option<u16>, Option<Duration>) {
+    match attempt.outcome {
+        AttemptOutcome::Answered { status, retry_after } => (Some(status), retry_after),
+        AttemptOutcome::Failed(_) => (None, None),
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DeliveryDetails {
-    #[serde(flatten)]
-    delivery: DeliveryView,
-    because: Option<&'static str>,
-    failures: u32,
-    attempt_log: Vec<AttemptView>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    body: Option<String>,
-}
-
-impl Shown for DeliveryDetails {
-    const HEADINGS: &'static [&'static str] =
-        &["delivery", "type", "state", "attempts", "last", "due", "created", "because", "log", "body"];
-
-    fn cells(&self) -> Vec<String> {
-        let mut cells = self.delivery.cells();
-        cells.push(or_dash(&self.because));
-        cells.push(stacked(self.attempt_log.iter().flat_map(AttemptView::lines)));
-        // Only `--body` requests the body. Without it, this line is absent.
-        cells.extend(self.body.as_deref().map(printable));
-        cells
+/// An attempt in one line, and the beginning of the answer in a second one.
+fn attempt_lines(attempt: &Attempt) -> Vec<String> {
+    let (status, retry_after) = status_of(attempt);
+    let status = status.map_or("no answer".to_owned(), |status| status.to_string());
+    let error = attempt.outcome.error_code().unwrap_or("acknowledged");
+    let asked = retry_after.map(|wait| format!(", asked to wait {} ms", millis(wait))).unwrap_or_default();
+    let (number, at, took) = (attempt.number, attempt.at, millis(attempt.took));
+    let mut lines = vec![format!("{number}. {at} {status} {error}, {took} ms{asked}")];
+    if !attempt.answer.is_empty() {
+        lines.push(format!("   {}", beginning(&String::from_utf8_lossy(&attempt.answer), 160)));
     }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AttemptView {
-    number: u32,
-    at: String,
-    took_ms: u64,
-    status: Option<u16>,
-    error: Option<&'static str>,
-    /// The delay that the receiver requested.
-    retry_after_ms: Option<u64>,
-    answer: String,
-}
-
-impl From<&Attempt> for AttemptView {
-    fn from(attempt: &Attempt) -> Self {
-        let (status, retry_after) = match attempt.outcome {
-            AttemptOutcome::Answered { status, retry_after } => (Some(status), retry_after),
-            AttemptOutcome::Failed(_) => (None, None),
-        };
-        Self {
-            number: attempt.number,
-            at: attempt.at.to_string(),
-            took_ms: millis(attempt.took),
-            status,
-            error: attempt.outcome.error_code(),
-            retry_after_ms: retry_after.map(millis),
-            answer: String::from_utf8_lossy(&attempt.answer).into_owned(),
-        }
-    }
-}
-
-impl AttemptView {
-    /// The number of characters of an answer that the table shows.
-    const SHOWN: usize = 160;
-
-    fn lines(&self) -> Vec<String> {
-        let status = self.status.map_or("no answer".to_owned(), |status| status.to_string());
-        let error = self.error.unwrap_or("acknowledged");
-        let asked = self.retry_after_ms.map(|wait| format!(", asked to wait {wait} ms")).unwrap_or_default();
-        let mut lines =
-            vec![format!("{}. {} {status} {error}, {} ms{asked}", self.number, self.at, self.took_ms)];
-        if !self.answer.is_empty() {
-            let beginning: String = self.answer.chars().take(Self::SHOWN).collect();
-            let more = if beginning.len() < self.answer.len() { "..." } else { "" };
-            lines.push(format!("   {}{more}", printable(&beginning)));
-        }
-        lines
-    }
+    lines
 }
 
 fn millis(duration: Duration) -> u64 {

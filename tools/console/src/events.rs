@@ -8,12 +8,13 @@ use aws_lambda_events::dynamodb::Event as StreamEvent;
 use clap::{Args, Subcommand};
 use event_relay::Relay;
 use runtime::{Metrics, SystemClock};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 use store::{Failure, FailureBucket};
 
 use crate::jobs::FIRST_DUE;
-use crate::output::{Output, Shown, or_dash, yes_or_no};
+use crate::output::Output;
+use crate::view::View;
 use crate::{Console, Refusal};
 use list::{List, OneEvent};
 
@@ -88,10 +89,10 @@ impl Redrive {
         let relay = (!self.dry_run).then_some(&relay);
         let mut done = vec![];
         for failure in failures {
-            done.push(redrive(relay, bucket, &failure).await?);
+            done.push(redrive(relay, bucket, failure).await?);
         }
         let failed = done.iter().filter(|object| object.reason.is_some()).count();
-        output.list(&done)?;
+        output.list(done.iter().map(view))?;
         if failed == 0 { Ok(()) } else { Err(Refusal::NotRelayed { failed, of: done.len() }) }
     }
 }
@@ -100,31 +101,28 @@ impl Redrive {
 async fn redrive(
     relay: Option<&Relay>,
     bucket: &FailureBucket,
-    failure: &Failure,
-) -> Result<ObjectView, Refusal> {
-    let mut view = ObjectView::of(failure);
-    let Some(bytes) = bucket.read(&failure.key).await? else {
-        view.reason =
-            Some("the object no longer exists: another command is relaying the same objects".to_owned());
-        return Ok(view);
-    };
-    let batch = match batch_in(&bytes) {
-        Ok(batch) => batch,
-        Err(error) => {
-            view.reason = Some(format!("the object cannot be read: {error}"));
-            return Ok(view);
+    object: Failure,
+) -> Result<Redriven, Refusal> {
+    let (mut records, mut relayed) = (0, false);
+    let reason = match bucket.read(&object.key).await?.map(|bytes| batch_in(&bytes)) {
+        None => Some("the object no longer exists: another command is relaying the same objects".to_owned()),
+        Some(Err(error)) => Some(format!("the object cannot be read: {error}")),
+        Some(Ok(batch)) => {
+            records = batch.records.len();
+            match relay {
+                None => None,
+                Some(relay) => match relay.handle(batch).await {
+                    Err(error) => Some(error.to_string()),
+                    Ok(_) => {
+                        bucket.delete(&object.key).await?;
+                        relayed = true;
+                        None
+                    }
+                },
+            }
         }
     };
-    view.records = batch.records.len();
-    let Some(relay) = relay else { return Ok(view) };
-    match relay.handle(batch).await {
-        Err(error) => view.reason = Some(error.to_string()),
-        Ok(_) => {
-            bucket.delete(&failure.key).await?;
-            view.relayed = true;
-        }
-    }
-    Ok(view)
+    Ok(Redriven { object, records, relayed, reason })
 }
 
 /// Extracts the batch from the object that Lambda writes: `{requestContext, responseContext, DDBStreamBatchInfo, ...,
@@ -141,11 +139,9 @@ struct Invocation {
     payload: Value,
 }
 
-#[derive(Serialize)]
-struct ObjectView {
-    object: String,
-    /// When the object was written.
-    at: String,
+/// An object of the failure bucket, and what became of it.
+struct Redriven {
+    object: Failure,
     records: usize,
     /// Whether all its records were relayed and the object was deleted.
     relayed: bool,
@@ -153,23 +149,11 @@ struct ObjectView {
     reason: Option<String>,
 }
 
-impl ObjectView {
-    fn of(failure: &Failure) -> Self {
-        let (object, at) = (failure.key.clone(), failure.at.to_string());
-        Self { object, at, records: 0, relayed: false, reason: None }
-    }
-}
-
-impl Shown for ObjectView {
-    const HEADINGS: &'static [&'static str] = &["written", "records", "relayed", "reason", "object"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.at.clone(),
-            self.records.to_string(),
-            yes_or_no(self.relayed),
-            or_dash(&self.reason),
-            self.object.clone(),
-        ]
-    }
+fn view(of: &Redriven) -> View {
+    View::new()
+        .text("at", "written", of.object.at)
+        .value("records", "records", of.records)
+        .value("relayed", "relayed", of.relayed)
+        .value("reason", "reason", of.reason.clone())
+        .text("object", "object", &of.object.key)
 }

@@ -10,21 +10,24 @@
 //! The row of the first slot is written last. If it is missing, or older than another slot's row, the command was
 //! interrupted, and its repetition continues the first request.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
 use domain::webhook::event::replay_of;
-use domain::{Delivery, DeliveryId, Job, JobId, JobKind, JobState, LaneId, Slot, Timestamp, WebhookEndpoint};
+use domain::{
+    Delivery, DeliveryId, EndpointId, Job, JobId, JobKind, JobState, LaneId, Slot, Timestamp, WebhookEndpoint,
+};
 use futures::future::try_join_all;
 use queue::Wake;
-use serde::Serialize;
 use store::{LaneJob, TellResult};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use crate::output::{Output, Shown, joined, yes_or_no};
+use crate::output::Output;
 use crate::refusal::Named;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 /// The delay after which the sweeper processes a lane whose queue message was lost.
@@ -226,7 +229,7 @@ impl Asked {
             let jobs = jobs_of(console, self.id, &self.slots).await?;
             let job = JobView::of(&jobs).ok_or_else(|| Named::Job.unknown(self.id))?;
             match until {
-                Some((seconds, until)) if job.is_active() => {
+                Some((seconds, until)) if job.state == JobState::Active => {
                     if Instant::now() >= until {
                         return Err(Refusal::NotDone { job: self.id, seconds });
                     }
@@ -246,67 +249,44 @@ impl Asked {
         output: &mut Output<'_>,
     ) -> Result<(), Refusal> {
         let view = self.view(console, waiting, output).await?;
-        output.one(&view)?;
+        output.one(view.view())?;
         view.end()
     }
 }
 
 /// A requested job, over all its slots.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct AskedView {
-    #[serde(flatten)]
     pub(crate) job: JobView,
     /// Whether an earlier command requested it.
-    asked_before: bool,
-    #[serde(skip)]
+    pub(crate) asked_before: bool,
     waited: bool,
 }
 
 impl AskedView {
-    /// The table cell for `asked_before`.
-    pub(crate) fn before(&self) -> String {
-        yes_or_no(self.asked_before)
+    pub(crate) fn view(&self) -> View {
+        self.job.view().value("askedBefore", "requested before", self.asked_before)
     }
 
     /// The result of the command that shows this.
     pub(crate) fn end(&self) -> Result<(), Refusal> {
-        let is_cancelled = self.job.state == JobState::Cancelled.as_str();
-        match self.waited && is_cancelled {
-            true => Err(Refusal::JobCancelled(self.job.job_id.clone())),
+        match self.waited && self.job.state == JobState::Cancelled {
+            true => Err(Refusal::JobCancelled(self.job.id.to_string())),
             false => Ok(()),
         }
     }
 }
 
-impl Shown for AskedView {
-    const HEADINGS: &'static [&'static str] =
-        &joined::<{ JobView::HEADINGS.len() + 1 }>(JobView::HEADINGS, &["requested before"]);
-
-    fn cells(&self) -> Vec<String> {
-        [self.job.cells(), vec![self.before()]].concat()
-    }
-}
-
 /// A job over all its slots, with the sums of their counts.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct JobView {
-    job_id: String,
-    endpoint_id: String,
-    what: &'static str,
-    /// Set for a retry.
-    delivery_id: Option<String>,
-    /// Set for a replay or a recovery.
-    since: Option<String>,
-    /// Set for a replay.
-    until: Option<String>,
-    pub(crate) state: &'static str,
+    id: JobId,
+    endpoint: EndpointId,
+    kind: JobKind,
+    state: JobState,
     attempted: u64,
     delivered: u64,
     passed_over: u64,
-    asked_at: String,
-    moved_at: String,
+    asked_at: Timestamp,
+    moved_at: Timestamp,
 }
 
 impl JobView {
@@ -316,26 +296,16 @@ impl JobView {
         let sum = |count: fn(&Job) -> u64| rows.iter().map(|of| count(&of.job)).sum();
         let is_any = |state| rows.iter().any(|of| of.job.state == state);
         let state = [JobState::Active, JobState::Cancelled].into_iter().find(|state| is_any(*state));
-        let endpoint = first.slot.endpoint;
-        let (delivery, since, until) = match first.kind {
-            JobKind::Enable => (None, None, None),
-            JobKind::Retry { event, .. } => (Some(DeliveryId { event, endpoint }), None, None),
-            JobKind::Replay { since, until } => (None, Some(since), Some(until)),
-            JobKind::Recover { since } => (None, Some(since), None),
-        };
         Some(Self {
-            job_id: first.id.to_string(),
-            endpoint_id: endpoint.to_string(),
-            what: first.kind.as_str(),
-            delivery_id: delivery.map(|delivery| delivery.to_string()),
-            since: since.map(|since| since.to_string()),
-            until: until.map(|until| until.to_string()),
-            state: state.unwrap_or(JobState::Done).as_str(),
+            id: first.id,
+            endpoint: first.slot.endpoint,
+            kind: first.kind,
+            state: state.unwrap_or(JobState::Done),
             attempted: sum(|job| job.attempted),
             delivered: sum(|job| job.delivered),
             passed_over: sum(|job| job.passed),
-            asked_at: newest(rows, |job| job.created_at).to_string(),
-            moved_at: newest(rows, |job| job.updated_at).to_string(),
+            asked_at: newest(rows, |job| job.created_at),
+            moved_at: newest(rows, |job| job.updated_at),
         })
     }
 
@@ -348,67 +318,60 @@ impl JobView {
             by_id.entry(of.job.id).or_default().push(of);
         }
         let mut jobs: Vec<Self> = by_id.values().filter_map(|rows| Self::of(rows)).collect();
-        jobs.sort_by(|a, b| (&b.asked_at, &b.job_id).cmp(&(&a.asked_at, &a.job_id)));
+        jobs.sort_by_key(|job| Reverse((job.asked_at, job.id)));
         let mut ended = 0;
         jobs.retain(|job| {
-            ended += usize::from(!job.is_active());
-            job.is_active() || ended <= ENDED
+            ended += usize::from(job.state != JobState::Active);
+            job.state == JobState::Active || ended <= ENDED
         });
         Ok(jobs)
     }
 
-    fn is_active(&self) -> bool {
-        self.state == JobState::Active.as_str()
+    pub(crate) fn view(&self) -> View {
+        let (delivery, since, until) = match self.kind {
+            JobKind::Enable => (None, None, None),
+            JobKind::Retry { event, .. } => (Some(DeliveryId { event, endpoint: self.endpoint }), None, None),
+            JobKind::Replay { since, until } => (None, Some(since), Some(until)),
+            JobKind::Recover { since } => (None, Some(since), None),
+        };
+        View::new()
+            .text("jobId", "job", self.id)
+            .text("endpointId", "endpoint", self.endpoint)
+            .text("what", "what", self.kind.as_str())
+            .json("deliveryId", delivery.map(|delivery| delivery.to_string()))
+            .json("since", since.map(|since| since.to_string()))
+            .json("until", until.map(|until| until.to_string()))
+            .cell("of", self.of_what())
+            .text("state", "state", self.state.as_str())
+            .value("attempted", "attempted", self.attempted)
+            .value("delivered", "delivered", self.delivered)
+            .value("passedOver", "passed over", self.passed_over)
+            .text("askedAt", "requested", self.asked_at)
+            .text("movedAt", "last progress", self.moved_at)
     }
 
     /// The deliveries that the job concerns.
     fn of_what(&self) -> String {
-        match (&self.delivery_id, &self.since, &self.until) {
-            (Some(delivery), ..) => format!("delivery {delivery}"),
-            (_, Some(since), Some(until)) => format!("{since} to {until}"),
-            (_, Some(since), None) => format!("{since} and later"),
-            _ => "all waiting deliveries".to_owned(),
+        match self.kind {
+            JobKind::Enable => "all waiting deliveries".to_owned(),
+            JobKind::Retry { event, .. } => {
+                format!("delivery {}", DeliveryId { event, endpoint: self.endpoint })
+            }
+            JobKind::Replay { since, until } => format!("{since} to {until}"),
+            JobKind::Recover { since } => format!("{since} and later"),
         }
     }
 
     /// The job in one line.
     pub(crate) fn line(&self) -> String {
-        let Self { job_id, what, state, attempted, delivered, passed_over, asked_at, moved_at, .. } = self;
+        let Self { id, kind, state, attempted, delivered, passed_over, asked_at, moved_at, .. } = self;
         format!(
-            "{job_id} {what} ({}), {state}: {attempted} attempted, {delivered} delivered, {passed_over} passed over; \
+            "{id} {} ({}), {}: {attempted} attempted, {delivered} delivered, {passed_over} passed over; \
             requested {asked_at}, last progress {moved_at}",
-            self.of_what()
-        )
-    }
-}
-
-impl Shown for JobView {
-    const HEADINGS: &'static [&'static str] = &[
-        "job",
-        "endpoint",
-        "what",
-        "of",
-        "state",
-        "attempted",
-        "delivered",
-        "passed over",
-        "requested",
-        "last progress",
-    ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.job_id.clone(),
-            self.endpoint_id.clone(),
-            self.what.to_owned(),
+            kind.as_str(),
             self.of_what(),
-            self.state.to_owned(),
-            self.attempted.to_string(),
-            self.delivered.to_string(),
-            self.passed_over.to_string(),
-            self.asked_at.clone(),
-            self.moved_at.clone(),
-        ]
+            state.as_str()
+        )
     }
 }
 
@@ -428,8 +391,8 @@ pub(crate) async fn cancel(
     try_join_all(rows.iter().map(|of| console.store.cancel_job(of))).await?;
     let rows = jobs_of(console, id, &slots).await?;
     let job = JobView::of(&rows).ok_or_else(|| Named::Job.unknown(id))?;
-    match job.state == JobState::Done.as_str() {
+    match job.state == JobState::Done {
         true => Err(Refusal::JobDone(id)),
-        false => output.one(&job),
+        false => output.one(job.view()),
     }
 }

@@ -3,13 +3,13 @@
 use clap::{Args, Subcommand};
 use domain::access::api_key::{Grant, RateLimit};
 use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Scopes};
-use serde::Serialize;
 use store::Revoked;
 
 use crate::arguments::InWorkspace;
 use crate::moment::Moment;
-use crate::output::{Output, Shown, or_dash};
+use crate::output::Output;
 use crate::refusal::{Named, unfit};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -56,7 +56,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let keys = console.store.api_keys(workspace.id).await?;
-                output.list_as::<KeyView, _>(&keys)
+                output.list(keys.iter().map(view))
             }
             Self::Revoke { within, key } => revoke(console, &within, key, output).await,
         }
@@ -77,7 +77,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         .map_err(unfit("The key cannot be created"))?;
     let token = ApiKeyToken::from_entropy(entropy(console));
     store.create_api_key(&token.sha256_hex(), &key).await?;
-    output.one(&NewKeyView { api_key: token.expose().to_owned(), key: KeyView::from(&key) })?;
+    output.one(View::new().text("apiKey", "API key", token.expose()).and(view(&key)))?;
     output.remark("Save the API key now: only its hash is stored, and it is not shown again.")
 }
 
@@ -100,85 +100,22 @@ async fn revoke(
     let workspace = console.workspace(within.workspace).await?;
     match console.store.revoke_api_key(workspace.id, key).await? {
         Revoked::Done | Revoked::Already => {
-            output.one(&RevokedView { key_id: key.to_string(), revoked: true })
+            output.one(View::new().text("keyId", "revoked key", key).json("revoked", true))
         }
         Revoked::Unknown => Err(Named::Key.unknown(key)),
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct KeyView {
-    key_id: String,
-    name: String,
-    scopes: Vec<&'static str>,
-    rate: u32,
-    burst: u32,
-    created_at: String,
-    expires_at: Option<String>,
-    revoked_at: Option<String>,
-}
-
-impl From<&ApiKey> for KeyView {
-    fn from(key: &ApiKey) -> Self {
-        Self {
-            key_id: key.id.to_string(),
-            name: key.name.clone(),
-            scopes: key.scopes.names(),
-            rate: key.rate.per_second,
-            burst: key.rate.burst,
-            created_at: key.created_at.to_string(),
-            expires_at: key.expires_at.map(|at| at.to_string()),
-            revoked_at: key.revoked_at.map(|at| at.to_string()),
-        }
-    }
-}
-
-impl Shown for KeyView {
-    const HEADINGS: &'static [&'static str] =
-        &["key", "name", "scopes", "rate", "created", "expires", "revoked"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.key_id.clone(),
-            self.name.clone(),
-            self.scopes.join(" "),
-            format!("{}/s, {} at once", self.rate, self.burst),
-            self.created_at.clone(),
-            or_dash(&self.expires_at),
-            or_dash(&self.revoked_at),
-        ]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NewKeyView {
-    api_key: String,
-    #[serde(flatten)]
-    key: KeyView,
-}
-
-impl Shown for NewKeyView {
-    const HEADINGS: &'static [&'static str] =
-        &["API key", "key", "name", "scopes", "rate", "created", "expires"];
-
-    fn cells(&self) -> Vec<String> {
-        std::iter::once(self.api_key.clone()).chain(self.key.cells().into_iter().take(6)).collect()
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RevokedView {
-    key_id: String,
-    revoked: bool,
-}
-
-impl Shown for RevokedView {
-    const HEADINGS: &'static [&'static str] = &["revoked key"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.key_id.clone()]
-    }
+fn view(key: &ApiKey) -> View {
+    View::new()
+        .text("keyId", "key", key.id)
+        .text("name", "name", &key.name)
+        .json("scopes", key.scopes.names())
+        .cell("scopes", key.scopes.names().join(" "))
+        .json("rate", key.rate.per_second)
+        .json("burst", key.rate.burst)
+        .cell("rate", format!("{}/s, {} at once", key.rate.per_second, key.rate.burst))
+        .text("createdAt", "created", key.created_at)
+        .optional("expiresAt", "expires", key.expires_at)
+        .optional("revokedAt", "revoked", key.revoked_at)
 }

@@ -1,21 +1,20 @@
 //! `console lead ...`
 
-use std::collections::BTreeMap;
-
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{Consent, Lead, LeadId, LeadState};
 use futures::future::try_join;
-use serde::Serialize;
+use serde_json::Value;
 use store::{LeadPage, Page, Store};
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::message::ProgressView;
-use crate::output::{Output, Shown, or_dash, stacked};
+use crate::message::{progress_view, tries};
+use crate::output::Output;
 use crate::paging::{Limit, Listed};
 use crate::refusal::{Named, unfit};
-use crate::unsent::ErrorView;
+use crate::unsent;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -60,10 +59,10 @@ pub(crate) struct OneLead {
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
-            Self::List(wanted) => wanted.find(console).await?.show(output, LeadView::from, |lead| lead.id),
-            Self::Show(one) => output.one(&LeadDetails::from(&one.read(console).await?)),
+            Self::List(wanted) => wanted.find(console).await?.show(output, view, |lead| lead.id),
+            Self::Show(one) => output.one(details(&one.read(console).await?)),
             Self::Retry { one, may_send_twice } => {
-                output.one(&LeadDetails::from(&retry(console, &one, may_send_twice).await?))
+                output.one(details(&retry(console, &one, may_send_twice).await?))
             }
         }
     }
@@ -128,151 +127,57 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
     .await
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LeadView {
-    request_id: String,
-    state: &'static str,
-    #[serde(flatten)]
-    error: ErrorView,
-    cellphone: String,
-    brand_id: String,
-    created_at: String,
-    updated_at: String,
-}
-
-impl From<&Lead> for LeadView {
-    fn from(lead: &Lead) -> Self {
-        Self {
-            request_id: lead.id.to_string(),
-            state: lead.state.as_str(),
-            error: ErrorView::of(lead.error.as_ref()),
-            cellphone: lead.cellphone.as_str().to_owned(),
-            brand_id: lead.brand.as_str().to_owned(),
-            created_at: lead.created_at.to_string(),
-            updated_at: lead.updated_at.to_string(),
-        }
-    }
-}
-
-impl Shown for LeadView {
-    const HEADINGS: &'static [&'static str] =
-        &["lead", "state", "number", "brand", "created", "updated", "error"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.request_id.clone(),
-            self.state.to_owned(),
-            self.cellphone.clone(),
-            self.brand_id.clone(),
-            self.created_at.clone(),
-            self.updated_at.clone(),
-            or_dash(&self.error.cell()),
-        ]
-    }
+fn view(lead: &Lead) -> View {
+    View::new()
+        .text("requestId", "lead", lead.id)
+        .text("state", "state", lead.state.as_str())
+        .text("cellphone", "number", lead.cellphone.as_str())
+        .text("brandId", "brand", lead.brand.as_str())
+        .text("createdAt", "created", lead.created_at)
+        .text("updatedAt", "updated", lead.updated_at)
+        .and(unsent::json_of(lead.error.as_ref()))
+        .lines("error", unsent::in_words(lead.error.as_ref()))
 }
 
 /// All fields of a lead. Contact, conversation and message are present once they exist.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct LeadDetails {
-    #[serde(flatten)]
-    lead: LeadView,
-    name: Option<String>,
-    landing_uri: String,
-    utm: BTreeMap<String, String>,
-    consent: ConsentView,
-    contact_id: Option<String>,
-    conversation_id: Option<String>,
-    message_id: Option<String>,
-    progress: ProgressView,
-    version: u64,
+pub(crate) fn details(lead: &Lead) -> View {
+    let consent = &lead.consent;
+    let captured = consent.captured_at.map(|at| format!(" at {at}")).unwrap_or_default();
+    let status = consent.status.as_str();
+    view(lead)
+        .optional("name", "name", lead.name.as_ref().map(|name| name.as_str()))
+        .text("landingUri", "page", lead.landing_uri.as_str())
+        .json(
+            "utm",
+            lead.utm.values().iter().map(|(key, value)| (key.as_str(), value.as_str())).collect::<Value>(),
+        )
+        .lines("campaign", lead.utm.values().iter().map(|(key, value)| format!("{key}={value}")))
+        .json("consent", consent_view(consent))
+        .cell("consent", format!("{status}{captured}, received at {}", consent.received_at))
+        .cell("captcha score", score(consent).to_string())
+        .lines("browser", consent.user_agent.clone())
+        .cell("address hash", &consent.address_hash)
+        .optional("contactId", "contact", lead.opened.then_some(lead.contact))
+        .optional("conversationId", "conversation", lead.opened.then_some(lead.conversation))
+        .optional("messageId", "message", lead.opened.then_some(lead.message))
+        .json("progress", progress_view(&lead.progress))
+        .cell("tries", tries(&lead.progress))
+        .lines("next at", lead.progress.next_at.map(|at| at.to_string()))
+        .json("version", lead.version)
 }
 
 /// The record of the visitor's consent.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ConsentView {
-    status: &'static str,
-    captured_at: Option<String>,
-    received_at: String,
-    landing_uri: String,
-    address_hash: String,
-    user_agent: Option<String>,
-    score: f64,
+fn consent_view(consent: &Consent) -> View {
+    View::new()
+        .json("status", consent.status.as_str())
+        .json("capturedAt", consent.captured_at.map(|at| at.to_string()))
+        .json("receivedAt", consent.received_at.to_string())
+        .json("landingUri", consent.landing_uri.as_str())
+        .json("addressHash", &*consent.address_hash)
+        .json("userAgent", consent.user_agent.clone())
+        .json("score", score(consent))
 }
 
-impl From<&Lead> for LeadDetails {
-    fn from(lead: &Lead) -> Self {
-        Self {
-            lead: LeadView::from(lead),
-            name: lead.name.as_ref().map(|name| name.as_str().to_owned()),
-            landing_uri: lead.landing_uri.as_str().to_owned(),
-            utm: lead.utm.values().clone(),
-            consent: ConsentView::from(&lead.consent),
-            contact_id: lead.opened.then(|| lead.contact.to_string()),
-            conversation_id: lead.opened.then(|| lead.conversation.to_string()),
-            message_id: lead.opened.then(|| lead.message.to_string()),
-            progress: ProgressView::from(&lead.progress),
-            version: lead.version,
-        }
-    }
-}
-
-impl From<&Consent> for ConsentView {
-    fn from(consent: &Consent) -> Self {
-        Self {
-            status: consent.status.as_str(),
-            captured_at: consent.captured_at.map(|at| at.to_string()),
-            received_at: consent.received_at.to_string(),
-            landing_uri: consent.landing_uri.as_str().to_owned(),
-            address_hash: consent.address_hash.clone(),
-            user_agent: consent.user_agent.clone(),
-            score: f64::from(consent.score.hundredths()) / 100.0,
-        }
-    }
-}
-
-impl Shown for LeadDetails {
-    const HEADINGS: &'static [&'static str] = &[
-        "lead",
-        "state",
-        "number",
-        "brand",
-        "created",
-        "updated",
-        "error",
-        "name",
-        "page",
-        "campaign",
-        "consent",
-        "captcha score",
-        "browser",
-        "address hash",
-        "contact",
-        "conversation",
-        "message",
-        "tries",
-        "next at",
-    ];
-
-    fn cells(&self) -> Vec<String> {
-        let captured = self.consent.captured_at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
-        let mut cells = self.lead.cells();
-        cells.extend([
-            or_dash(&self.name),
-            self.landing_uri.clone(),
-            stacked(self.utm.iter().map(|(key, value)| format!("{key}={value}"))),
-            format!("{}{captured}, received at {}", self.consent.status, self.consent.received_at),
-            self.consent.score.to_string(),
-            or_dash(&self.consent.user_agent),
-            self.consent.address_hash.clone(),
-            or_dash(&self.contact_id),
-            or_dash(&self.conversation_id),
-            or_dash(&self.message_id),
-            self.progress.tries(),
-            or_dash(&self.progress.next_at),
-        ]);
-        cells
-    }
+fn score(consent: &Consent) -> f64 {
+    f64::from(consent.score.hundredths()) / 100.0
 }

@@ -21,7 +21,6 @@ mod console;
 mod contacts;
 mod conversation;
 mod cursor_key;
-mod deleted;
 mod deliveries;
 mod delivery;
 mod events;
@@ -45,6 +44,7 @@ mod team;
 mod template;
 mod unsent;
 mod user;
+mod view;
 mod webhook;
 mod workspace;
 

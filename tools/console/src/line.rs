@@ -6,14 +6,13 @@ use clap::{Args, Subcommand};
 use domain::text::operator_name;
 use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspace, WorkspaceId, usage};
 use futures::try_join;
-use serde::Serialize;
 use store::{ConversationQuery, LineWritten, StoreError};
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::deleted::Deleted;
-use crate::output::{Output, Shown, or_dash, yes_or_no};
+use crate::output::Output;
 use crate::refusal::{Named, unfit, unused};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -101,16 +100,15 @@ impl Verb {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
                 let (workspace, lines) = lines_of(console, within.workspace).await?;
-                let view = |line: &Line| LineView::of(line, &workspace);
-                output.list(&lines.lines.iter().map(view).collect::<Vec<_>>())
+                output.list(lines.lines.iter().map(|line| view(line, &workspace)))
             }
-            Self::Default { one, of_brand: false } => output.one(&one.make_default(console).await?),
-            Self::Default { one, of_brand: true } => output.one(&one.make_brands_line(console).await?),
-            Self::Rename { one, name } => output.one(&one.rename(console, &name).await?),
+            Self::Default { one, of_brand: false } => output.one(one.make_default(console).await?),
+            Self::Default { one, of_brand: true } => output.one(one.make_brands_line(console).await?),
+            Self::Rename { one, name } => output.one(one.rename(console, &name).await?),
             Self::Delete(one) => one.delete(console, output).await,
             Self::Token { one, token } => {
                 let token = token.read(output)?;
-                output.one(&one.set_token(console, &token).await?)
+                output.one(one.set_token(console, &token).await?)
             }
         }
     }
@@ -161,7 +159,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         },
     )
     .await?;
-    output.one(&LineView::of(&line, &next))
+    output.one(view(&line, &next))
 }
 
 /// Claims the lines of a workspace that an earlier release created: without a claim, the service does not know whose the
@@ -204,7 +202,7 @@ impl OneLine {
         console: &Console,
         change: impl Fn(&Line, &Workspace, &Lines) -> Result<Option<(Line, Workspace)>, Refusal>,
         write: impl AsyncFn(&Line, &Workspace) -> Result<LineWritten, StoreError>,
-    ) -> Result<LineView, Refusal> {
+    ) -> Result<View, Refusal> {
         let (line, workspace) = changed(
             async || lines_of(console, self.within.workspace).await,
             |(workspace, lines)| {
@@ -215,10 +213,10 @@ impl OneLine {
             async |_, (line, workspace)| self.is_done(write(line, workspace).await?),
         )
         .await?;
-        Ok(LineView::of(&line, &workspace))
+        Ok(view(&line, &workspace))
     }
 
-    async fn make_default(&self, console: &Console) -> Result<LineView, Refusal> {
+    async fn make_default(&self, console: &Console) -> Result<View, Refusal> {
         let default = |line: &Line, workspace: &Workspace, _: &Lines| {
             Ok(workspace.with_default_line(&line.channel).map(|next| (line.clone(), next)))
         };
@@ -226,7 +224,7 @@ impl OneLine {
         self.change(console, default, write).await
     }
 
-    async fn make_brands_line(&self, console: &Console) -> Result<LineView, Refusal> {
+    async fn make_brands_line(&self, console: &Console) -> Result<View, Refusal> {
         let (_, line, workspace) = changed(
             async || lines_of(console, self.within.workspace).await,
             |(workspace, lines)| {
@@ -243,10 +241,10 @@ impl OneLine {
             },
         )
         .await?;
-        Ok(LineView::of(&line, &workspace))
+        Ok(view(&line, &workspace))
     }
 
-    async fn rename(&self, console: &Console, name: &str) -> Result<LineView, Refusal> {
+    async fn rename(&self, console: &Console, name: &str) -> Result<View, Refusal> {
         let rename = |line: &Line, workspace: &Workspace, lines: &Lines| {
             let next = line.renamed(name).map_err(unfit("The name is invalid"))?;
             next.iter().try_for_each(|next| lines.check_line_name(next))?;
@@ -256,7 +254,7 @@ impl OneLine {
         self.change(console, rename, write).await
     }
 
-    async fn set_token(&self, console: &Console, token: &Secret) -> Result<LineView, Refusal> {
+    async fn set_token(&self, console: &Console, token: &Secret) -> Result<View, Refusal> {
         let set = |line: &Line, workspace: &Workspace, _: &Lines| {
             Ok(Some((line.with_new_token(), workspace.clone())))
         };
@@ -292,7 +290,7 @@ impl OneLine {
             },
         )
         .await?;
-        output.one(&Deleted { field: "providerChannelId", id: self.channel.as_str().to_owned() })
+        output.one(View::deleted("providerChannelId", self.channel.as_str()))
     }
 }
 
@@ -314,42 +312,12 @@ impl Token {
 }
 
 /// A line, without its token.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LineView {
-    provider_channel_id: String,
-    name: Option<String>,
-    brand_id: String,
-    business_account_id: String,
-    is_default: bool,
-    created_at: String,
-}
-
-impl LineView {
-    fn of(line: &Line, workspace: &Workspace) -> Self {
-        Self {
-            provider_channel_id: line.channel.as_str().to_owned(),
-            name: line.name.clone(),
-            brand_id: line.brand.as_str().to_owned(),
-            business_account_id: line.business_account.as_str().to_owned(),
-            is_default: workspace.default_line.as_ref() == Some(&line.channel),
-            created_at: line.created_at.to_string(),
-        }
-    }
-}
-
-impl Shown for LineView {
-    const HEADINGS: &'static [&'static str] =
-        &["line", "name", "brand", "business account", "default", "created"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.provider_channel_id.clone(),
-            or_dash(&self.name),
-            self.brand_id.clone(),
-            self.business_account_id.clone(),
-            yes_or_no(self.is_default),
-            self.created_at.clone(),
-        ]
-    }
+fn view(line: &Line, workspace: &Workspace) -> View {
+    View::new()
+        .text("providerChannelId", "line", line.channel.as_str())
+        .optional("name", "name", line.name.as_ref())
+        .text("brandId", "brand", line.brand.as_str())
+        .text("businessAccountId", "business account", line.business_account.as_str())
+        .value("isDefault", "default", workspace.default_line.as_ref() == Some(&line.channel))
+        .text("createdAt", "created", line.created_at)
 }

@@ -5,12 +5,12 @@ use clap::{Args, Subcommand};
 use domain::settings::onboarding::Reached;
 use domain::{Line, Onboarding, Override, TemplateId};
 use futures::try_join;
-use serde::Serialize;
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::output::{Output, Shown, stacked};
+use crate::output::Output;
 use crate::refusal::unfit;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -42,7 +42,7 @@ impl Verb {
             Self::Set(wanted) => set(console, wanted, output).await,
             Self::Show(within) => {
                 let workspace = console.workspace(within.workspace).await?;
-                output.one(&OnboardingView::from(&workspace.onboarding))
+                output.one(view(&workspace.onboarding))
             }
         }
     }
@@ -76,32 +76,16 @@ async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result<
         async |_, (next, _)| store.replace_workspace(next).await,
     )
     .await?;
-    output.one(&OnboardingView::from(&onboarding))?;
+    output.one(view(&onboarding))?;
     of_others.map_or(Ok(()), |refused| {
         let conversation = "A conversation on another line than the default one can be refused";
         output.remark(&format!("{conversation}: {refused}."))
     })
 }
 
-#[derive(Serialize)]
-struct OnboardingView {
-    r#override: &'static str,
-    sequence: Vec<String>,
-}
-
-impl From<&Onboarding> for OnboardingView {
-    fn from(onboarding: &Onboarding) -> Self {
-        Self {
-            r#override: onboarding.overriding.as_str(),
-            sequence: onboarding.sequence.iter().map(TemplateId::to_string).collect(),
-        }
-    }
-}
-
-impl Shown for OnboardingView {
-    const HEADINGS: &'static [&'static str] = &["override", "sequence"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.r#override.to_owned(), stacked(self.sequence.clone())]
-    }
+fn view(onboarding: &Onboarding) -> View {
+    let sequence: Vec<String> = onboarding.sequence.iter().map(TemplateId::to_string).collect();
+    View::new()
+        .text("override", "override", onboarding.overriding.as_str())
+        .value("sequence", "sequence", sequence)
 }

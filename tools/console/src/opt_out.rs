@@ -3,10 +3,10 @@
 use clap::{Args, Subcommand};
 use domain::inbound::opt_out::Chooser;
 use domain::{Cellphone, Keywords, OptOut, WorkspaceId};
-use serde::Serialize;
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown, yes_or_no};
+use crate::output::Output;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -53,7 +53,7 @@ impl Verb {
         match self {
             Self::Add(OneNumber { within, cellphone }) => {
                 let workspace = console.workspace(within.workspace).await?.id;
-                output.one(&OptOutView::from(&add(console, workspace, cellphone).await?))
+                output.one(view(&add(console, workspace, cellphone).await?))
             }
             Self::Remove(OneNumber { within, cellphone }) => {
                 let workspace = console.workspace(within.workspace).await?.id;
@@ -61,12 +61,13 @@ impl Verb {
                 if !removed {
                     output.remark("The number was not listed.")?;
                 }
-                output.one(&RemovedView { cellphone: cellphone.as_str().to_owned(), removed })
+                let view = View::new().text("cellphone", "number", cellphone.as_str());
+                output.one(view.value("removed", "removed", removed))
             }
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?.id;
                 let opt_outs = console.store.opt_outs(workspace).await?;
-                output.list_as::<OptOutView, _>(&opt_outs)
+                output.list(opt_outs.iter().map(view))
             }
             Self::Keywords(within) => {
                 let workspace = console.workspace(within.workspace).await?.id;
@@ -99,67 +100,25 @@ async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) ->
 fn show_keywords(own: Option<Keywords>, output: &mut Output<'_>) -> Result<(), Refusal> {
     let is_default = own.is_none();
     let keywords = own.unwrap_or_default();
-    output.one(&KeywordsView { stop: keywords.stop().to_vec(), start: keywords.start().to_vec(), is_default })
+    let view = View::new()
+        .json("stop", keywords.stop())
+        .cell("stop", keywords.stop().join(", "))
+        .json("start", keywords.start())
+        .cell("start", keywords.start().join(", "));
+    output.one(view.value("isDefault", "default", is_default))
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct OptOutView {
-    /// `None` for a user id, and once the person was erased.
-    cellphone: Option<String>,
-    /// The provider's user id. `None` for a number, and once the person was erased.
-    user_id: Option<String>,
-    source: &'static str,
-    since: String,
-}
-
-impl From<&OptOut> for OptOutView {
-    fn from(opt_out: &OptOut) -> Self {
-        let (cellphone, user_id) = match &opt_out.chooser {
-            Some(Chooser::Number(number)) => (Some(number.as_str().to_owned()), None),
-            Some(Chooser::User(user)) => (None, Some(user.as_str().to_owned())),
-            None => (None, None),
-        };
-        Self { cellphone, user_id, source: opt_out.source.as_str(), since: opt_out.since.to_string() }
-    }
-}
-
-impl Shown for OptOutView {
-    const HEADINGS: &'static [&'static str] = &["number or user id", "source", "since"];
-
-    fn cells(&self) -> Vec<String> {
-        let chooser = self.cellphone.as_ref().or(self.user_id.as_ref());
-        let chooser = chooser.cloned().unwrap_or_else(|| "erased".to_owned());
-        vec![chooser, self.source.to_owned(), self.since.clone()]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct KeywordsView {
-    stop: Vec<String>,
-    start: Vec<String>,
-    is_default: bool,
-}
-
-impl Shown for KeywordsView {
-    const HEADINGS: &'static [&'static str] = &["stop", "start", "default"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.stop.join(", "), self.start.join(", "), yes_or_no(self.is_default)]
-    }
-}
-
-#[derive(Serialize)]
-struct RemovedView {
-    cellphone: String,
-    removed: bool,
-}
-
-impl Shown for RemovedView {
-    const HEADINGS: &'static [&'static str] = &["number", "removed"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.cellphone.clone(), yes_or_no(self.removed)]
-    }
+fn view(opt_out: &OptOut) -> View {
+    // Neither is known once the person was erased.
+    let (cellphone, user_id) = match &opt_out.chooser {
+        Some(Chooser::Number(number)) => (Some(number.as_str()), None),
+        Some(Chooser::User(user)) => (None, Some(user.as_str())),
+        None => (None, None),
+    };
+    View::new()
+        .json("cellphone", cellphone)
+        .json("userId", user_id)
+        .cell("number or user id", cellphone.or(user_id).unwrap_or("erased"))
+        .text("source", "source", opt_out.source.as_str())
+        .text("since", "since", opt_out.since)
 }

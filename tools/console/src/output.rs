@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::Refusal;
 use crate::colour;
 use crate::progress::Progress;
+use crate::view::View;
 
 /// The streams of a command. Standard input is for values that should not be among the arguments.
 pub struct Terminal {
@@ -63,28 +64,6 @@ impl Terminal {
     }
 }
 
-/// A value that a command shows: all its fields in JSON, the most important ones in a table.
-pub(crate) trait Shown: Serialize {
-    /// The table's columns.
-    const HEADINGS: &'static [&'static str];
-    /// The cells, one for each column.
-    fn cells(&self) -> Vec<String>;
-}
-
-/// Concatenates two lists of columns. `N` is the total number.
-pub(crate) const fn joined<const N: usize>(
-    some: &[&'static str],
-    more: &[&'static str],
-) -> [&'static str; N] {
-    assert!(some.len() + more.len() == N);
-    let (mut all, mut at) = ([""; N], 0);
-    while at < N {
-        all[at] = if at < some.len() { some[at] } else { more[at - some.len()] };
-        at += 1;
-    }
-    all
-}
-
 /// The output in the requested format.
 pub(crate) struct Output<'a> {
     json: bool,
@@ -102,35 +81,36 @@ impl<'a> Output<'a> {
         Self { json, has_colours, terminal }
     }
 
-    /// Shows one value: in the table, one line per field.
-    pub(crate) fn one<T: Shown>(&mut self, value: &T) -> Result<(), Refusal> {
+    /// Shows one value: in the table, one line per row.
+    pub(crate) fn one(&mut self, view: View) -> Result<(), Refusal> {
         if self.json {
-            return self.json(value);
+            return self.json(&view);
         }
-        let width = T::HEADINGS.iter().map(|heading| heading.chars().count()).max().unwrap_or(0);
-        for (heading, cell) in T::HEADINGS.iter().zip(value.cells()) {
-            let cell = self.painted(heading, &present(cell)).replace('\n', &format!("\n{:width$}  ", ""));
-            self.line(&format!("{heading:width$}  {cell}"))?;
+        let width = view.columns().map(|(heading, _)| heading.chars().count()).max().unwrap_or(0);
+        for (heading, cell) in view.columns() {
+            let lines = if cell.is_empty() { &[String::new()] } else { cell };
+            let lines: Vec<String> = lines.iter().map(|line| self.painted(heading, &shown(line))).collect();
+            self.line(&format!("{heading:width$}  {}", lines.join(&format!("\n{:width$}  ", ""))))?;
         }
         Ok(())
     }
 
     /// Shows a list: as a table with one row per value.
-    pub(crate) fn list<T: Shown>(&mut self, values: &[T]) -> Result<(), Refusal> {
+    pub(crate) fn list(&mut self, views: impl IntoIterator<Item = View>) -> Result<(), Refusal> {
+        let views: Vec<View> = views.into_iter().collect();
         if self.json {
-            return self.json(values);
+            return self.json(&views);
         }
-        if values.is_empty() {
-            return self.line("None.");
-        }
-        let headings = T::HEADINGS.iter().map(|heading| heading.to_uppercase()).collect();
-        let cells = |value: &T| value.cells().into_iter().map(present).collect();
-        let rows: Vec<Vec<String>> = std::iter::once(headings).chain(values.iter().map(cells)).collect();
-        let widths: Vec<usize> = (0..T::HEADINGS.len())
+        let Some(first) = views.first() else { return self.line("None.") };
+        let headings: Vec<&str> = first.columns().map(|(heading, _)| heading).collect();
+        let titles = headings.iter().map(|heading| heading.to_uppercase()).collect();
+        let cells = |view: &View| view.columns().map(|(_, lines)| shown(&lines.join("; "))).collect();
+        let rows: Vec<Vec<String>> = std::iter::once(titles).chain(views.iter().map(cells)).collect();
+        let widths: Vec<usize> = (0..headings.len())
             .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
             .collect();
         for row in rows {
-            let cells = T::HEADINGS.iter().zip(row.iter().zip(&widths)).map(|(heading, (cell, width))| {
+            let cells = headings.iter().zip(row.iter().zip(&widths)).map(|(heading, (cell, width))| {
                 // The codes of a colour have no width.
                 let rest = width - cell.chars().count();
                 format!("{}{:rest$}", self.painted(heading, cell), "")
@@ -145,14 +125,13 @@ impl<'a> Output<'a> {
         if self.has_colours { colour::painted(heading, cell) } else { cell.to_owned() }
     }
 
-    /// Shows a list of values, each converted to `T`.
-    pub(crate) fn list_as<'v, T: Shown + From<&'v V>, V>(&mut self, values: &'v [V]) -> Result<(), Refusal> {
-        self.list(&values.iter().map(T::from).collect::<Vec<_>>())
-    }
-
     /// Shows a value of a list that goes on: in the table, its cells on one line without headings.
-    pub(crate) fn next<T: Shown>(&mut self, value: &T) -> Result<(), Refusal> {
-        if self.json { self.json(value) } else { self.line(value.cells().join("  ").trim_end()) }
+    pub(crate) fn next(&mut self, view: &View) -> Result<(), Refusal> {
+        if self.json {
+            return self.json(view);
+        }
+        let cells = view.columns().map(|(_, lines)| shown(&lines.join("; ")));
+        self.line(cells.collect::<Vec<_>>().join("  ").trim_end())
     }
 
     /// Writes a remark on standard error, for people only.
@@ -216,31 +195,14 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The cell of an absent value.
-const ABSENT: &str = "-";
-
-/// A cell that is never empty.
-fn present(cell: String) -> String {
-    if cell.is_empty() { ABSENT.to_owned() } else { cell }
-}
-
-/// The cell of an optional value.
-pub(crate) fn or_dash<T: AsRef<str>>(value: &Option<T>) -> String {
-    value.as_ref().map_or(ABSENT, AsRef::as_ref).to_owned()
-}
-
-/// The cell of a choice.
-pub(crate) fn yes_or_no(choice: bool) -> String {
-    if choice { "yes" } else { "no" }.to_owned()
-}
-
-/// Makes text of a third party safe for a terminal: escapes its control characters.
-pub(crate) fn printable(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
-}
-
-/// The cell of a list: one text per line.
-pub(crate) fn stacked(texts: impl IntoIterator<Item = String>) -> String {
-    let texts: Vec<String> = texts.into_iter().collect();
-    or_dash(&(!texts.is_empty()).then(|| texts.join("\n")))
+/// The text of a cell, which is never empty. Texts are of third parties, so control characters are escaped: a terminal
+/// would execute them.
+fn shown(text: &str) -> String {
+    match text {
+        "" => "-".to_owned(),
+        _ => text
+            .chars()
+            .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+            .collect(),
+    }
 }

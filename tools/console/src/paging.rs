@@ -6,7 +6,8 @@ use clap::Args;
 use store::Page;
 
 use crate::Refusal;
-use crate::output::{Output, Shown};
+use crate::output::Output;
+use crate::view::View;
 
 /// The length of a list.
 #[derive(Args)]
@@ -56,13 +57,13 @@ impl<T> Listed<T> {
     }
 
     /// Shows the rows, and how to continue after the last one. `id` is what `--after` takes.
-    pub(crate) fn show<'t, V: Shown, I: Display>(
-        &'t self,
+    pub(crate) fn show<I: Display>(
+        &self,
         output: &mut Output<'_>,
-        view: impl Fn(&'t T) -> V,
-        id: impl Fn(&'t T) -> I,
+        view: impl Fn(&T) -> View,
+        id: impl Fn(&T) -> I,
     ) -> Result<(), Refusal> {
-        output.list(&self.rows.iter().map(view).collect::<Vec<_>>())?;
+        output.list(self.rows.iter().map(view))?;
         match self.rows.last().filter(|_| self.has_more) {
             Some(last) => output.remark(&format!("There may be more: --after {}", id(last))),
             None => Ok(()),

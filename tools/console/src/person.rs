@@ -7,15 +7,15 @@ mod export;
 mod failures;
 mod finding;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::{Cellphone, ContactId, Email, Erasure, ErasureState, Person};
-use serde::Serialize;
+use serde_json::Value;
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown, or_dash, stacked};
+use crate::output::Output;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -100,66 +100,35 @@ impl Verb {
                 if let Some(at) = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done) {
                     output.remark(&format!("Repeat the command after {at} to finish the erasure."))?;
                 }
-                output.one(&ErasureView::from(&erasure))
+                output.one(view(&erasure))
             }
             Self::Export { who, buckets, output: folder } => {
                 let workspace = console.workspace(who.within.workspace).await?.id;
                 let beside = console.beside.known(buckets.bucket, buckets.media_bucket).await?;
-                output.one(&export::export(console, &beside, workspace, who.person(), &folder).await?)
+                output.one(export::export(console, &beside, workspace, who.person(), &folder).await?)
             }
             Self::Erasures(within) => {
                 let workspace = console.workspace(within.workspace).await?.id;
-                output.list_as::<ErasureView, _>(&console.store.erasures(workspace).await?)
+                output.list(console.store.erasures(workspace).await?.iter().map(view))
             }
         }
     }
 }
 
 /// An erasure. Once it is done, this is its receipt.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ErasureView {
-    erasure_id: String,
-    state: &'static str,
-    contact_ids: Vec<String>,
-    /// The hashes of the numbers and addresses.
-    hashes: Vec<String>,
-    asked_at: String,
-    /// When the second pass may begin.
-    finish_from: Option<String>,
-    done_at: Option<String>,
-    erased: BTreeMap<String, u64>,
-}
-
-impl From<&Erasure> for ErasureView {
-    fn from(erasure: &Erasure) -> Self {
-        let finish_from = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done);
-        Self {
-            erasure_id: erasure.id.to_string(),
-            state: erasure.state.as_str(),
-            contact_ids: erasure.person.contacts.iter().map(ContactId::to_string).collect(),
-            hashes: erasure.digests.iter().cloned().collect(),
-            asked_at: erasure.asked_at.to_string(),
-            finish_from: finish_from.map(|at| at.to_string()),
-            done_at: erasure.done_at.map(|at| at.to_string()),
-            erased: erasure.counts.clone(),
-        }
-    }
-}
-
-impl Shown for ErasureView {
-    const HEADINGS: &'static [&'static str] =
-        &["erasure", "state", "requested", "finish from", "done", "contacts", "erased"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.erasure_id.clone(),
-            self.state.to_owned(),
-            self.asked_at.clone(),
-            or_dash(&self.finish_from),
-            or_dash(&self.done_at),
-            stacked(self.contact_ids.iter().cloned()),
-            stacked(self.erased.iter().map(|(kind, count)| format!("{count} {kind}"))),
-        ]
-    }
+fn view(erasure: &Erasure) -> View {
+    let finish_from = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done);
+    let contacts: Vec<String> = erasure.person.contacts.iter().map(ContactId::to_string).collect();
+    let erased = || erasure.counts.iter().map(|(kind, count)| (kind.as_str(), *count));
+    View::new()
+        .text("erasureId", "erasure", erasure.id)
+        .text("state", "state", erasure.state.as_str())
+        .text("askedAt", "requested", erasure.asked_at)
+        .optional("finishFrom", "finish from", finish_from)
+        .optional("doneAt", "done", erasure.done_at)
+        .value("contactIds", "contacts", contacts)
+        // Those of the numbers and addresses.
+        .json("hashes", erasure.digests.iter().cloned().collect::<Vec<_>>())
+        .json("erased", erased().collect::<Value>())
+        .lines("erased", erased().map(|(kind, count)| format!("{count} {kind}")))
 }

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
-use serde::Serialize;
+use serde_json::Value;
 
 use crate::changed::{Decision, changed};
-use crate::output::{Output, Shown, or_dash};
+use crate::output::Output;
 use crate::refusal::{Named, unfit};
+use crate::view::View;
 use crate::{Console, Refusal, line};
 
 #[derive(Subcommand)]
@@ -71,12 +72,14 @@ impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
             Self::Create(wanted) => create(console, wanted, output).await,
-            Self::List => output.list_as::<AppView, _>(&console.store.provider_apps().await?),
+            Self::List => output.list(console.store.provider_apps().await?.iter().map(view)),
             Self::Rotate { one, secret } => rotate(console, &one, &secret, output).await,
             Self::Delete(one) => {
                 // A repeated command finds no app, and has the requested effect.
                 let deleted = console.store.delete_provider_app(&one.app).await?;
-                output.one(&DeletedView { app_id: one.app.as_str().to_owned(), deleted })
+                let said = if deleted { "yes" } else { "there is no such app" };
+                let view = View::new().text("appId", "app", one.app.as_str());
+                output.one(view.json("deleted", deleted).cell("deleted", said))
             }
         }
     }
@@ -118,11 +121,7 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     if !store.create_provider_app(&app).await? {
         return Err(Refusal::AppExists(app.id));
     }
-    output.one(&CreatedView {
-        app: AppView::from(&app),
-        verify_token: app.verify_token.expose().to_owned(),
-        path: format!("/api/v1/whatsapp/{}", app.id.as_str()),
-    })?;
+    output.one(created_view(&app))?;
     output.remark("Save the verify token now: it is not shown again.")
 }
 
@@ -150,7 +149,7 @@ async fn rotate(
         },
         async |_, next| store.replace_provider_app(next).await,
     );
-    output.one(&AppView::from(&app.await?))
+    output.one(view(&app.await?))
 }
 
 impl AppSecret {
@@ -165,68 +164,28 @@ impl AppSecret {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AppView {
-    app_id: String,
-    workspace_id: Option<String>,
-    previous_secret_until: Option<String>,
-    created_at: String,
+fn view(app: &ProviderApp) -> View {
+    identity(app)
+        .optional(
+            "previousSecretUntil",
+            "previous secret until",
+            app.previous.as_ref().map(|(_, until)| until),
+        )
+        .text("createdAt", "created", app.created_at)
 }
 
-impl From<&ProviderApp> for AppView {
-    fn from(app: &ProviderApp) -> Self {
-        Self {
-            app_id: app.id.as_str().to_owned(),
-            workspace_id: app.workspace.map(|workspace| workspace.to_string()),
-            previous_secret_until: app.previous.as_ref().map(|(_, until)| until.to_string()),
-            created_at: app.created_at.to_string(),
-        }
-    }
+fn created_view(app: &ProviderApp) -> View {
+    identity(app)
+        .json("previousSecretUntil", Value::Null)
+        .json("createdAt", app.created_at.to_string())
+        .text("verifyToken", "verify token", app.verify_token.expose())
+        .text("path", "path", format!("/api/v1/whatsapp/{}", app.id.as_str()))
 }
 
-impl Shown for AppView {
-    const HEADINGS: &'static [&'static str] = &["app", "workspace", "previous secret until", "created"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.app_id.clone(),
-            self.workspace_id.clone().unwrap_or_else(|| "all".to_owned()),
-            or_dash(&self.previous_secret_until),
-            self.created_at.clone(),
-        ]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CreatedView {
-    #[serde(flatten)]
-    app: AppView,
-    verify_token: String,
-    path: String,
-}
-
-impl Shown for CreatedView {
-    const HEADINGS: &'static [&'static str] = &["app", "workspace", "verify token", "path"];
-
-    fn cells(&self) -> Vec<String> {
-        let workspace = self.app.workspace_id.clone().unwrap_or_else(|| "all".to_owned());
-        vec![self.app.app_id.clone(), workspace, self.verify_token.clone(), self.path.clone()]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DeletedView {
-    app_id: String,
-    deleted: bool,
-}
-
-impl Shown for DeletedView {
-    const HEADINGS: &'static [&'static str] = &["app", "deleted"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.app_id.clone(), if self.deleted { "yes" } else { "there is no such app" }.to_owned()]
-    }
+fn identity(app: &ProviderApp) -> View {
+    let workspace = app.workspace.map(|workspace| workspace.to_string());
+    View::new()
+        .text("appId", "app", app.id.as_str())
+        .json("workspaceId", workspace.clone())
+        .cell("workspace", workspace.unwrap_or_else(|| "all".to_owned()))
 }

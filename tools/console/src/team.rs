@@ -2,13 +2,12 @@
 
 use clap::{Args, Subcommand};
 use domain::{Team, TeamId, User, UserId, UserRef, Workspace, WorkspaceId, usage};
-use serde::Serialize;
 
 use crate::arguments::{InWorkspace, user_ref};
 use crate::changed::{Decision, changed};
-use crate::deleted::Deleted;
-use crate::output::{Output, Shown, or_dash};
+use crate::output::Output;
 use crate::refusal::{Named, unfit, unused};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -77,8 +76,8 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let teams = console.store.teams(workspace.id).await?;
-                let shown = shown(console, workspace.id, &teams, output).await?;
-                output.list(&shown)
+                let users = shown_users(console, workspace.id, &teams, output).await?;
+                output.list(teams.iter().map(|team| view(team, &users)))
             }
             Self::Rename { one, name } => rename(console, &one, &name, output).await,
             Self::Delete(one) => delete(console, &one, output).await,
@@ -160,7 +159,7 @@ async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Re
         async |team, ()| console.store.delete_team(team).await,
     )
     .await?;
-    output.one(&Deleted { field: "teamId", id: one.team.to_string() })
+    output.one(View::deleted("teamId", one.team))
 }
 
 impl OneTeam {
@@ -170,24 +169,23 @@ impl OneTeam {
 }
 
 async fn show(console: &Console, team: &Team, output: &mut Output<'_>) -> Result<(), Refusal> {
-    let shown = shown(console, team.workspace_id, std::slice::from_ref(team), output).await?;
-    shown.iter().try_for_each(|team| output.one(team))
+    let users = shown_users(console, team.workspace_id, std::slice::from_ref(team), output).await?;
+    output.one(view(team, &users))
 }
 
-/// The teams with the e-mail addresses of the members that a table shows. JSON needs only their ids.
-async fn shown(
+/// The users whose e-mail addresses a table of the teams shows. JSON needs only their ids.
+async fn shown_users(
     console: &Console,
     workspace: WorkspaceId,
     teams: &[Team],
     output: &Output<'_>,
-) -> Result<Vec<TeamView>, Refusal> {
+) -> Result<Vec<User>, Refusal> {
     let named = teams.iter().flat_map(|team| team.members.iter().take(MEMBERS_SHOWN));
     let named: Vec<UserRef> = named.copied().map(UserRef::Id).collect();
-    let users = match output.is_json() {
-        true => vec![],
-        false => console.store.users_named(workspace, &named).await?,
-    };
-    Ok(teams.iter().map(|team| TeamView::of(team, &users)).collect())
+    match output.is_json() {
+        true => Ok(vec![]),
+        false => Ok(console.store.users_named(workspace, &named).await?),
+    }
 }
 
 /// The number of members that a table shows for each team.
@@ -205,43 +203,20 @@ async fn ids_of(
     Ok(ids)
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TeamView {
-    team_id: String,
-    name: String,
-    members: Vec<String>,
-    created_at: String,
-    /// The e-mail addresses of the first members, and the number of the others.
-    #[serde(skip)]
-    members_shown: Option<String>,
-}
-
-impl TeamView {
-    fn of(team: &Team, users: &[User]) -> Self {
-        let address = |id: &UserId| {
-            let user = users.iter().find(|user| user.id == *id);
-            user.map_or_else(|| id.to_string(), |user| user.email.as_str().to_owned())
-        };
-        let mut shown: Vec<String> = team.members.iter().take(MEMBERS_SHOWN).map(address).collect();
-        if let Some(others) = team.members.len().checked_sub(MEMBERS_SHOWN).filter(|others| *others > 0) {
-            shown.push(format!("{others} more"));
-        }
-        Self {
-            team_id: team.id.to_string(),
-            name: team.name.clone(),
-            members: team.members.iter().map(UserId::to_string).collect(),
-            created_at: team.created_at.to_string(),
-            members_shown: (!shown.is_empty()).then(|| shown.join(", ")),
-        }
+/// A team with the e-mail addresses of its first members, and the number of the others.
+fn view(team: &Team, users: &[User]) -> View {
+    let address = |id: &UserId| {
+        let user = users.iter().find(|user| user.id == *id);
+        user.map_or_else(|| id.to_string(), |user| user.email.as_str().to_owned())
+    };
+    let mut shown: Vec<String> = team.members.iter().take(MEMBERS_SHOWN).map(address).collect();
+    if let Some(others) = team.members.len().checked_sub(MEMBERS_SHOWN).filter(|others| *others > 0) {
+        shown.push(format!("{others} more"));
     }
-}
-
-impl Shown for TeamView {
-    const HEADINGS: &'static [&'static str] = &["team", "name", "members", "created"];
-
-    fn cells(&self) -> Vec<String> {
-        let members = or_dash(&self.members_shown);
-        vec![self.team_id.clone(), self.name.clone(), members, self.created_at.clone()]
-    }
+    View::new()
+        .text("teamId", "team", team.id)
+        .text("name", "name", &team.name)
+        .json("members", team.members.iter().map(UserId::to_string).collect::<Vec<_>>())
+        .cell("members", shown.join(", "))
+        .text("createdAt", "created", team.created_at)
 }

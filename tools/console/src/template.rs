@@ -9,14 +9,14 @@ use domain::settings::template::{
 };
 use domain::usage::UsedBy;
 use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, WorkspaceId, usage};
-use serde::Serialize;
+use serde_json::{Value, json};
 use store::TemplateOwner;
 
 use crate::arguments::WORKSPACE;
 use crate::changed::{Decision, changed};
-use crate::deleted::Deleted;
-use crate::output::{Output, Shown, stacked};
+use crate::output::Output;
 use crate::refusal::{Named, unfit, unused};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -113,21 +113,21 @@ impl Verb {
             Self::List(within) => {
                 let scope = within.scope(console).await?;
                 let templates = console.store.templates_of(scope).await?;
-                output.list_as::<TemplateView, _>(&templates)
+                output.list(templates.iter().map(view))
             }
             Self::Show(one) => {
                 let (_, template, uses) = one.read_with_uses(console).await?;
-                output.one(&TemplateDetails::of(&template, &uses))
+                output.one(details(&template, &uses))
             }
             Self::Rename { one, name } => one.rename(console, &name, output).await,
             Self::Delete(one) => one.delete(console, output).await,
             Self::Approve(approval) => {
                 let approve = |template: &Template| template.approved_for(&approval.business_account);
-                output.one(&TemplateView::from(&approval.change(console, approve).await?))
+                output.one(view(&approval.change(console, approve).await?))
             }
             Self::Revoke(approval) => {
                 let revoke = |template: &Template| Ok(template.revoked_for(&approval.business_account));
-                output.one(&TemplateView::from(&approval.change(console, revoke).await?))
+                output.one(view(&approval.change(console, revoke).await?))
             }
         }
     }
@@ -152,7 +152,7 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
         },
         async |(owner, _), next| store.create_template(owner, next).await,
     );
-    output.one(&TemplateView::from(&template.await?))
+    output.one(view(&template.await?))
 }
 
 impl OneTemplate {
@@ -189,7 +189,7 @@ impl OneTemplate {
             },
             async |(owner, _), next| console.store.rename_template(owner, next).await,
         );
-        output.one(&TemplateView::from(&template.await?))
+        output.one(view(&template.await?))
     }
 
     async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
@@ -199,7 +199,7 @@ impl OneTemplate {
             async |(owner, template, _), ()| console.store.delete_template(owner, template).await,
         )
         .await?;
-        output.one(&Deleted { field: "templateId", id: self.template.to_string() })
+        output.one(View::deleted("templateId", self.template))
     }
 }
 
@@ -275,139 +275,69 @@ fn source(text: &str) -> Result<Source, String> {
 const CALLER: &str = "CALLER";
 const CONTACT: &str = "CONTACT.";
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TemplateView {
-    template_id: String,
-    scope: &'static str,
-    provider: &'static str,
-    name: String,
-    language: String,
-    variables: Vec<VariableView>,
-    /// The variables that need a value from the caller.
-    caller_parameters: Vec<String>,
-    /// The business accounts for which the template is approved.
-    approved: Vec<String>,
-    created_at: String,
+/// A template in a list.
+fn view(template: &Template) -> View {
+    View::new()
+        .text("templateId", "template", template.id)
+        .text("scope", "scope", scope(template))
+        .json("provider", template.provider.as_str())
+        .text("name", "name", &template.name)
+        .text("language", "language", &template.language)
+        .json("variables", template.variables.iter().map(variable_view).collect::<Vec<_>>())
+        .lines("variables", template.variables.iter().map(written))
+        .json("callerParameters", template.caller_parameters().collect::<Vec<_>>())
+        .value("approved", "approved for", accounts(template.approved_by.iter()))
+        .json("createdAt", template.created_at.to_string())
 }
 
-#[derive(Serialize)]
-struct VariableView {
-    name: String,
-    /// The source as on the command line, without its fallback.
-    source: String,
-    fallback: Option<String>,
+/// A template with everything that is stored about it. `uses` keep it from being deleted.
+fn details(template: &Template, uses: &[UsedBy]) -> View {
+    View::new()
+        .text("templateId", "template", template.id)
+        .text("scope", "scope", scope(template))
+        .text("provider", "provider", template.provider.as_str())
+        .text("name", "name", &template.name)
+        .text("language", "language", &template.language)
+        .json("variables", template.variables.iter().map(variable_view).collect::<Vec<_>>())
+        .lines("variables", template.variables.iter().map(written))
+        .value("callerParameters", "caller gives", template.caller_parameters().collect::<Vec<_>>())
+        .value("approved", "approved for", accounts(template.approved_by.iter()))
+        .value("paused", "paused for", accounts(template.paused_for()))
+        .value("usedBy", "used by", uses.iter().map(UsedBy::to_string).collect::<Vec<_>>())
+        .text("createdAt", "created", template.created_at)
 }
 
-impl From<&Template> for TemplateView {
-    fn from(template: &Template) -> Self {
-        Self {
-            template_id: template.id.to_string(),
-            scope: match template.scope {
-                TemplateScope::Workspace(_) => "WORKSPACE",
-                TemplateScope::Platform => "PLATFORM",
-            },
-            provider: template.provider.as_str(),
-            name: template.name.clone(),
-            language: template.language.clone(),
-            variables: template.variables.iter().map(VariableView::from).collect(),
-            caller_parameters: template.caller_parameters().map(str::to_owned).collect(),
-            approved: template.approved_by.iter().map(|account| account.as_str().to_owned()).collect(),
-            created_at: template.created_at.to_string(),
+fn scope(template: &Template) -> &'static str {
+    match template.scope {
+        TemplateScope::Workspace(_) => "WORKSPACE",
+        TemplateScope::Platform => "PLATFORM",
+    }
+}
+
+fn accounts<'a>(ids: impl Iterator<Item = &'a BusinessAccountId>) -> Vec<&'a str> {
+    ids.map(BusinessAccountId::as_str).collect()
+}
+
+/// The source of a variable as on the command line, without its fallback, and the fallback.
+fn source_of(variable: &Variable) -> (String, Option<&str>) {
+    match &variable.source {
+        Source::Caller => (CALLER.to_owned(), None),
+        Source::Contact { field, fallback } => {
+            (format!("{CONTACT}{}", field.as_str()), fallback.as_ref().map(ParameterValue::as_str))
         }
     }
 }
 
-impl From<&Variable> for VariableView {
-    fn from(variable: &Variable) -> Self {
-        let (source, fallback) = match &variable.source {
-            Source::Caller => (CALLER.to_owned(), None),
-            Source::Contact { field, fallback } => {
-                let fallback = fallback.as_ref().map(|value| value.as_str().to_owned());
-                (format!("{CONTACT}{}", field.as_str()), fallback)
-            }
-        };
-        Self { name: variable.name.clone(), source, fallback }
-    }
+fn variable_view(variable: &Variable) -> Value {
+    let (source, fallback) = source_of(variable);
+    json!({ "name": variable.name, "source": source, "fallback": fallback })
 }
 
-impl Shown for TemplateView {
-    const HEADINGS: &'static [&'static str] =
-        &["template", "scope", "name", "language", "variables", "approved for"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.template_id.clone(),
-            self.scope.to_owned(),
-            self.name.clone(),
-            self.language.clone(),
-            self.variables.iter().map(VariableView::written).collect::<Vec<_>>().join("; "),
-            self.approved.join(" "),
-        ]
-    }
-}
-
-impl VariableView {
-    /// The variable as on the command line.
-    fn written(&self) -> String {
-        let fallback = self.fallback.as_ref().map(|text| format!(":{text}")).unwrap_or_default();
-        format!("{}={}{fallback}", self.name, self.source)
-    }
-}
-
-/// A template with everything that is stored about it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TemplateDetails {
-    #[serde(flatten)]
-    template: TemplateView,
-    /// The business accounts for which the provider paused the template.
-    paused: Vec<String>,
-    /// What uses the template, so that it cannot be deleted.
-    used_by: Vec<String>,
-}
-
-impl TemplateDetails {
-    fn of(template: &Template, uses: &[UsedBy]) -> Self {
-        Self {
-            template: TemplateView::from(template),
-            paused: template.paused_for().map(|account| account.as_str().to_owned()).collect(),
-            used_by: uses.iter().map(UsedBy::to_string).collect(),
-        }
-    }
-}
-
-impl Shown for TemplateDetails {
-    const HEADINGS: &'static [&'static str] = &[
-        "template",
-        "scope",
-        "provider",
-        "name",
-        "language",
-        "variables",
-        "caller gives",
-        "approved for",
-        "paused for",
-        "used by",
-        "created",
-    ];
-
-    fn cells(&self) -> Vec<String> {
-        let template = &self.template;
-        vec![
-            template.template_id.clone(),
-            template.scope.to_owned(),
-            template.provider.to_owned(),
-            template.name.clone(),
-            template.language.clone(),
-            stacked(template.variables.iter().map(VariableView::written)),
-            stacked(template.caller_parameters.clone()),
-            stacked(template.approved.clone()),
-            stacked(self.paused.clone()),
-            stacked(self.used_by.clone()),
-            template.created_at.clone(),
-        ]
-    }
+/// The variable as on the command line.
+fn written(variable: &Variable) -> String {
+    let (source, fallback) = source_of(variable);
+    let fallback = fallback.map(|text| format!(":{text}")).unwrap_or_default();
+    format!("{}={source}{fallback}", variable.name)
 }
 
 #[cfg(test)]

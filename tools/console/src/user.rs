@@ -5,13 +5,13 @@ use domain::settings::user::UserChange;
 use domain::{
     Cellphone, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef, WorkspaceId,
 };
-use serde::Serialize;
 use store::UserCreated;
 
 use crate::arguments::{InWorkspace, user_ref};
 use crate::changed::{Decision, changed};
-use crate::output::{Output, Shown, or_dash};
+use crate::output::Output;
 use crate::refusal::{Named, unfit};
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -102,7 +102,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let users = console.store.users(workspace.id).await?;
-                output.list_as::<UserView, _>(&users)
+                output.list(users.iter().map(view))
             }
             Self::Update(update) => {
                 let wanted = update.change.read()?;
@@ -126,7 +126,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         ..User::new(UserId::generate(store.ids()), workspace.id, email, store.now())
     };
     match store.create_user(&user).await? {
-        UserCreated::Done => output.one(&UserView::from(&user)),
+        UserCreated::Done => output.one(view(&user)),
         UserCreated::EmailTaken => Err(Refusal::UserEmailTaken),
     }
 }
@@ -144,7 +144,7 @@ impl OneUser {
             |user| Ok(Decision::of(user, change(user, console.store.now()))),
             async |_, next| console.store.replace_user(next).await,
         );
-        output.one(&UserView::from(&user.await?))
+        output.one(view(&user.await?))
     }
 }
 
@@ -187,49 +187,15 @@ impl Console {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct UserView {
-    id: String,
-    email: String,
-    status: &'static str,
-    first_name: Option<String>,
-    last_name: Option<String>,
-    cellphone: Option<String>,
-    language_code: Option<&'static str>,
-    created_at: String,
-    updated_at: String,
-}
-
-impl From<&User> for UserView {
-    fn from(user: &User) -> Self {
-        Self {
-            id: user.id.to_string(),
-            email: user.email.as_str().to_owned(),
-            status: user.status.as_str(),
-            first_name: user.first_name.as_ref().map(|name| name.as_str().to_owned()),
-            last_name: user.last_name.as_ref().map(|name| name.as_str().to_owned()),
-            cellphone: user.cellphone.as_ref().map(|phone| phone.as_str().to_owned()),
-            language_code: user.language.map(Language::as_str),
-            created_at: user.created_at.to_string(),
-            updated_at: user.updated_at.to_string(),
-        }
-    }
-}
-
-impl Shown for UserView {
-    const HEADINGS: &'static [&'static str] =
-        &["user", "e-mail", "status", "first name", "last name", "cellphone", "created"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.id.clone(),
-            self.email.clone(),
-            self.status.to_owned(),
-            or_dash(&self.first_name),
-            or_dash(&self.last_name),
-            or_dash(&self.cellphone),
-            self.created_at.clone(),
-        ]
-    }
+fn view(user: &User) -> View {
+    View::new()
+        .text("id", "user", user.id)
+        .text("email", "e-mail", user.email.as_str())
+        .text("status", "status", user.status.as_str())
+        .optional("firstName", "first name", user.first_name.as_ref().map(PersonName::as_str))
+        .optional("lastName", "last name", user.last_name.as_ref().map(PersonName::as_str))
+        .optional("cellphone", "cellphone", user.cellphone.as_ref().map(Cellphone::as_str))
+        .json("languageCode", user.language.map(Language::as_str))
+        .text("createdAt", "created", user.created_at)
+        .json("updatedAt", user.updated_at.to_string())
 }

@@ -13,18 +13,18 @@ use domain::{
 };
 use edge::view;
 use futures::future::try_join_all;
-use serde::Serialize;
 use store::{HomeKey, NewEvent};
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
 use crate::jobs::{FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
 use crate::moment::{Moment, to_repeat};
-use crate::output::{Output, Shown, joined, or_dash, stacked};
+use crate::output::Output;
 use crate::refusal::Named;
+use crate::view::View;
 use crate::{Console, Refusal};
 
-use endpoint::{EnabledView, EndpointView, OneEndpoint, bearable, cap, filter, receiver_key, slots};
+use endpoint::{OneEndpoint, bearable, cap, enabled_view, endpoint_view, filter, receiver_key, slots};
 use listen::Listen;
 use update::Update;
 
@@ -135,14 +135,14 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let endpoints = console.store.endpoints(workspace.id).await?;
-                output.list_as::<EndpointView, _>(&endpoints)
+                output.list(endpoints.iter().map(endpoint_view))
             }
             Self::Show(one) => show(console, &one, output).await,
             Self::Update(wanted) => update::update(console, &wanted, output).await,
             Self::Disable(one) => {
                 let now = console.store.now();
                 let disable = |endpoint: &WebhookEndpoint| endpoint.disabled(DisabledReason::Operator, now);
-                output.one(&EndpointView::from(&one.change(console, disable).await?))
+                output.one(endpoint_view(&one.change(console, disable).await?))
             }
             Self::Enable { one, waiting } => enable(console, &one, &waiting, output).await,
             Self::Delete(one) => delete(console, &one, output).await,
@@ -180,7 +180,11 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         version: 1,
     };
     add(console, &endpoint, &secrets).await?;
-    output.one(&NewEndpointView::of(&endpoint, &secret))?;
+    let view = View::new()
+        .text("endpointId", "endpoint", endpoint.id)
+        .text("secret", "secret", secret.expose())
+        .text("url", "URL", endpoint.url.as_str());
+    output.one(view)?;
     output.remark("Save the signing secret now: it is not shown again.")
 }
 
@@ -217,7 +221,7 @@ async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     let paces = try_join_all(endpoint.all_slots().map(|slot| console.store.endpoint_pace(slot))).await?;
     let jobs = JobView::all_of(console, &endpoint).await?;
     let now = console.store.now();
-    output.one(&EndpointDetails::of(&endpoint, &secrets.signing, &paces, jobs, now))
+    output.one(details(&endpoint, &secrets.signing, &paces, jobs, now))
 }
 
 /// Enables the endpoint before it requests the job, so that a worker finds the endpoint enabled. If the command is
@@ -231,9 +235,8 @@ async fn enable(
     let now = console.store.now();
     let enabled = one.change(console, |endpoint| endpoint.enabled(now)).await?;
     let job = Wanted::enable(&enabled).ask(console).await?.view(console, waiting, output).await?;
-    let view = EnabledView { endpoint: EndpointView::from(&enabled), job };
-    output.one(&view)?;
-    view.job.end()
+    output.one(enabled_view(&enabled, &job))?;
+    job.end()
 }
 
 async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
@@ -246,8 +249,9 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
         return Err(Named::Endpoint.unknown(id));
     }
     let pending = slots.into_iter().map(|slot| store.count_deliveries(slot, DeliveryState::Pending));
-    let cancelled = try_join_all(pending).await?.into_iter().sum();
-    output.one(&DeletedView { endpoint_id: id.to_string(), deleted: true, cancelled })
+    let cancelled: usize = try_join_all(pending).await?.into_iter().sum();
+    let view = View::new().text("endpointId", "deleted endpoint", id).json("deleted", true);
+    output.one(view.value("cancelled", "cancelled deliveries", cancelled))
 }
 
 /// Removes an endpoint. If it no longer exists, this is a success, so you can repeat a command that was interrupted
@@ -288,11 +292,8 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
             "The queue did not accept the message: the delivery is attempted within three minutes.",
         )?;
     }
-    output.one(&TrialView {
-        endpoint_id: endpoint.id.to_string(),
-        event_id: id.to_string(),
-        delivery_id: DeliveryId { event: id, endpoint: endpoint.id }.to_string(),
-    })
+    let view = View::new().text("endpointId", "endpoint", endpoint.id).text("eventId", "event", id);
+    output.one(view.text("deliveryId", "delivery", DeliveryId { event: id, endpoint: endpoint.id }))
 }
 
 /// The first phase of a rotation. An interrupted command created a secret that nobody saw: `--replace` creates
@@ -306,11 +307,11 @@ async fn rotate(
     let secret = fresh_secret(console);
     let rotated = |seen: &SigningSecrets| seen.rotated(secret.clone(), replace, console.store.now());
     let secrets = one.change_secrets(console, rotated).await?;
-    output.one(&RotatedView {
-        endpoint_id: one.endpoint.to_string(),
-        secret: secret.expose().to_owned(),
-        signatures: secrets.in_force(console.store.now()).count(),
-    })?;
+    let view = View::new()
+        .text("endpointId", "endpoint", one.endpoint)
+        .text("secret", "next secret", secret.expose())
+        .value("signatures", "secrets that sign now", secrets.in_force(console.store.now()).count());
+    output.one(view)?;
     output.remark(
         "Save the signing secret now: it is not shown again. `webhook activate` makes it the active one.",
     )
@@ -324,11 +325,11 @@ async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>)
         Err(Refusal::Rotation(RotationRefused::Activated { until })) => (false, Some(until)),
         Err(refusal) => return Err(refusal),
     };
-    output.one(&ActivatedView {
-        endpoint_id: one.endpoint.to_string(),
-        activated,
-        previous_signs_until: until.map(|until| until.to_string()),
-    })
+    let view = View::new()
+        .text("endpointId", "endpoint", one.endpoint)
+        .json("activated", activated)
+        .cell("activated", if activated { "now" } else { "already" });
+    output.one(view.optional("previousSignsUntil", "previous secret signs until", until))
 }
 
 async fn recover(
@@ -348,189 +349,35 @@ async fn recover(
     wanted.ask(console).await?.show(console, waiting, output).await
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RotatedView {
-    endpoint_id: String,
-    secret: String,
-    /// The number of secrets that sign now.
-    signatures: usize,
-}
-
-impl Shown for RotatedView {
-    const HEADINGS: &'static [&'static str] = &["endpoint", "next secret", "secrets that sign now"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.endpoint_id.clone(), self.secret.clone(), self.signatures.to_string()]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ActivatedView {
-    endpoint_id: String,
-    /// Whether this command activated the secret. If not, it was already active.
-    activated: bool,
-    previous_signs_until: Option<String>,
-}
-
-impl Shown for ActivatedView {
-    const HEADINGS: &'static [&'static str] = &["endpoint", "activated", "previous secret signs until"];
-
-    fn cells(&self) -> Vec<String> {
-        let activated = if self.activated { "now" } else { "already" };
-        vec![self.endpoint_id.clone(), activated.to_owned(), or_dash(&self.previous_signs_until)]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TrialView {
-    endpoint_id: String,
-    event_id: String,
-    delivery_id: String,
-}
-
-impl Shown for TrialView {
-    const HEADINGS: &'static [&'static str] = &["endpoint", "event", "delivery"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.endpoint_id.clone(), self.event_id.clone(), self.delivery_id.clone()]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NewEndpointView {
-    endpoint_id: String,
-    secret: String,
-    url: String,
-}
-
-impl NewEndpointView {
-    fn of(endpoint: &WebhookEndpoint, secret: &SigningSecret) -> Self {
-        Self {
-            endpoint_id: endpoint.id.to_string(),
-            secret: secret.expose().to_owned(),
-            url: endpoint.url.as_str().to_owned(),
-        }
-    }
-}
-
-impl Shown for NewEndpointView {
-    const HEADINGS: &'static [&'static str] = &["endpoint", "secret", "URL"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.endpoint_id.clone(), self.secret.clone(), self.url.clone()]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EndpointDetails {
-    #[serde(flatten)]
-    endpoint: EndpointView,
-    created_at: String,
-    disabled_at: Option<String>,
-    disabled_reason: Option<&'static str>,
-    /// Whether there is a next secret that is not activated yet.
-    next_secret_signs: bool,
-    /// The time until which the previous secret signs.
-    previous_signs_until: Option<String>,
-    /// The time until which the endpoint gets no requests, because it does not answer.
-    open_until: Option<String>,
-    /// The time until which its messages use the slow queue, because it answers slowly.
-    slow_until: Option<String>,
-    /// The time since which every attempt has failed.
-    failing_since: Option<String>,
-    /// The number of concurrent requests that the endpoint can handle, as far as is known.
-    width: u32,
+/// An endpoint with the state of its slots: the worst value of each, and the sum of their widths.
+fn details(
+    endpoint: &WebhookEndpoint,
+    secrets: &SigningSecrets,
+    paces: &[Pace],
     jobs: Vec<JobView>,
-}
-
-impl EndpointDetails {
-    /// Combines the slots: shows the worst value of each, and the sum of their widths.
-    fn of(
-        endpoint: &WebhookEndpoint,
-        secrets: &SigningSecrets,
-        paces: &[Pace],
-        jobs: Vec<JobView>,
-        now: Timestamp,
-    ) -> Self {
-        let latest = |until: fn(&Pace) -> Option<Timestamp>| {
-            let latest = paces.iter().filter_map(until).filter(|until| now < *until).max();
-            latest.map(|until| until.to_string())
-        };
-        let disabled = match endpoint.state {
-            EndpointState::Enabled => None,
-            EndpointState::Disabled { since, reason } => Some((since, reason)),
-        };
-        let failing = paces.iter().filter_map(|pace| pace.failing.as_ref()).map(|failing| failing.since);
-        Self {
-            endpoint: EndpointView::from(endpoint),
-            created_at: endpoint.created_at.to_string(),
-            disabled_at: disabled.map(|(since, _)| since.to_string()),
-            disabled_reason: disabled.map(|(_, reason)| reason.as_str()),
-            next_secret_signs: secrets.next.is_some(),
-            previous_signs_until: secrets.overlapping(now).map(|(_, until)| until.to_string()),
-            open_until: latest(|pace| pace.open_until),
-            slow_until: latest(|pace| pace.slow_until),
-            failing_since: failing.min().map(|since| since.to_string()),
-            width: paces.iter().map(|pace| u32::from(pace.width)).sum(),
-            jobs,
-        }
-    }
-}
-
-impl Shown for EndpointDetails {
-    const HEADINGS: &'static [&'static str] = &joined::<{ EndpointView::HEADINGS.len() + 10 }>(
-        EndpointView::HEADINGS,
-        &[
-            "created",
-            "disabled",
-            "disabled because",
-            "next secret",
-            "previous secret signs until",
-            "not called until",
-            "slow until",
-            "failing since",
-            "width",
-            "jobs",
-        ],
-    );
-
-    fn cells(&self) -> Vec<String> {
-        let next = if self.next_secret_signs { "also signs, not activated yet" } else { "-" };
-        let mut cells = self.endpoint.cells();
-        cells.extend([
-            self.created_at.clone(),
-            or_dash(&self.disabled_at),
-            or_dash(&self.disabled_reason),
-            next.to_owned(),
-            or_dash(&self.previous_signs_until),
-            or_dash(&self.open_until),
-            or_dash(&self.slow_until),
-            or_dash(&self.failing_since),
-            self.width.to_string(),
-            stacked(self.jobs.iter().map(JobView::line)),
-        ]);
-        cells
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DeletedView {
-    endpoint_id: String,
-    deleted: bool,
-    /// The number of deliveries that were pending.
-    cancelled: usize,
-}
-
-impl Shown for DeletedView {
-    const HEADINGS: &'static [&'static str] = &["deleted endpoint", "cancelled deliveries"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.endpoint_id.clone(), self.cancelled.to_string()]
-    }
+    now: Timestamp,
+) -> View {
+    let latest = |until: fn(&Pace) -> Option<Timestamp>| {
+        paces.iter().filter_map(until).filter(|until| now < *until).max()
+    };
+    let disabled = match endpoint.state {
+        EndpointState::Enabled => None,
+        EndpointState::Disabled { since, reason } => Some((since, reason)),
+    };
+    let failing = paces.iter().filter_map(|pace| pace.failing.as_ref()).map(|failing| failing.since);
+    let next = secrets.next.as_ref().map_or("", |_| "also signs, not activated yet");
+    let previous = secrets.overlapping(now).map(|(_, until)| until);
+    endpoint_view(endpoint)
+        .text("createdAt", "created", endpoint.created_at)
+        .optional("disabledAt", "disabled", disabled.map(|(since, _)| since))
+        .optional("disabledReason", "disabled because", disabled.map(|(_, reason)| reason.as_str()))
+        .json("nextSecretSigns", secrets.next.is_some())
+        .cell("next secret", next)
+        .optional("previousSignsUntil", "previous secret signs until", previous)
+        .optional("openUntil", "not called until", latest(|pace| pace.open_until))
+        .optional("slowUntil", "slow until", latest(|pace| pace.slow_until))
+        .optional("failingSince", "failing since", failing.min())
+        .value("width", "width", paces.iter().map(|pace| u32::from(pace.width)).sum::<u32>())
+        .lines("jobs", jobs.iter().map(JobView::line))
+        .json("jobs", jobs.into_iter().map(|job| job.view()).collect::<Vec<_>>())
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use clap::Subcommand;
 use domain::{Workspace, WorkspaceId, WorkspaceState};
-use serde::Serialize;
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::output::{Output, Shown, or_dash};
+use crate::output::Output;
 use crate::refusal::unfit;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -55,7 +55,7 @@ impl Verb {
             Self::Show(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 console.store.list_workspace(&workspace).await?;
-                output.one(&WorkspaceView::from(&workspace))
+                output.one(view(&workspace))
             }
             Self::Rename { within, name } => {
                 let rename =
@@ -89,7 +89,7 @@ async fn create(
     if !store.create_workspace(&workspace).await? {
         return Err(Refusal::WorkspaceExists(id));
     }
-    output.one(&WorkspaceView::from(&workspace))
+    output.one(view(&workspace))
 }
 
 async fn change(
@@ -107,12 +107,12 @@ async fn change(
         |workspace| Ok(Decision::of(workspace, change(workspace)?)),
         async |_, next| console.store.replace_workspace(next).await,
     );
-    output.one(&WorkspaceView::from(&workspace.await?))
+    output.one(view(&workspace.await?))
 }
 
 async fn list(console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
     let workspaces = console.store.workspaces().await?;
-    output.list_as::<WorkspaceView, _>(&workspaces)?;
+    output.list(workspaces.iter().map(view))?;
     let mut by_name: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for workspace in &workspaces {
         by_name.entry(&workspace.name).or_default().push(workspace.id.to_string());
@@ -123,48 +123,19 @@ async fn list(console: &Console, output: &mut Output<'_>) -> Result<(), Refusal>
     Ok(())
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WorkspaceView {
-    workspace_id: String,
-    name: String,
-    state: &'static str,
-    disabled_at: Option<String>,
-    created_at: String,
-    list_shards_read: u8,
-    list_shards_write: u8,
-}
-
-impl From<&Workspace> for WorkspaceView {
-    fn from(workspace: &Workspace) -> Self {
-        Self {
-            workspace_id: workspace.id.to_string(),
-            name: workspace.name.clone(),
-            state: workspace.state.as_str(),
-            disabled_at: match workspace.state {
-                WorkspaceState::Enabled => None,
-                WorkspaceState::Disabled { since } => Some(since.to_string()),
-            },
-            created_at: workspace.created_at.to_string(),
-            list_shards_read: workspace.list_shards_read,
-            list_shards_write: workspace.list_shards_write,
-        }
-    }
-}
-
-impl Shown for WorkspaceView {
-    const HEADINGS: &'static [&'static str] =
-        &["workspace", "name", "state", "disabled", "created", "list shards (read/write)"];
-
-    fn cells(&self) -> Vec<String> {
-        let shards = format!("{}/{}", self.list_shards_read, self.list_shards_write);
-        vec![
-            self.workspace_id.clone(),
-            self.name.clone(),
-            self.state.to_owned(),
-            or_dash(&self.disabled_at),
-            self.created_at.clone(),
-            shards,
-        ]
-    }
+fn view(workspace: &Workspace) -> View {
+    let disabled_at = match workspace.state {
+        WorkspaceState::Enabled => None,
+        WorkspaceState::Disabled { since } => Some(since),
+    };
+    let (read, write) = (workspace.list_shards_read, workspace.list_shards_write);
+    View::new()
+        .text("workspaceId", "workspace", workspace.id)
+        .text("name", "name", &workspace.name)
+        .text("state", "state", workspace.state.as_str())
+        .optional("disabledAt", "disabled", disabled_at)
+        .text("createdAt", "created", workspace.created_at)
+        .json("listShardsRead", read)
+        .json("listShardsWrite", write)
+        .cell("list shards (read/write)", format!("{read}/{write}"))
 }

@@ -5,12 +5,12 @@ use std::io::Write;
 use std::path::Path;
 
 use domain::{Contact, Definitions, Timestamp, WorkspaceId};
-use serde::Serialize;
 use store::ContactQuery;
 
 use super::columns::{Column, Formulas};
-use super::view::ContactView;
-use crate::output::{Output, Shown};
+use super::view::row;
+use crate::output::Output;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 pub(super) async fn run(
@@ -30,7 +30,11 @@ pub(super) async fn run(
         let mut to = File::create(path).map_err(unwritable)?;
         let columns = Column::all(&definitions, now);
         let exported = write_csv(console, workspace, &columns, formulas, &mut to).await?;
-        return output.one(&Exported { exported, file: path.display().to_string() });
+        return output.one(View::new().value("exported", "exported", exported).text(
+            "file",
+            "file",
+            path.display(),
+        ));
     }
     let written = if output.is_json() {
         write_json(console, workspace, &definitions, now, output).await
@@ -78,7 +82,7 @@ async fn write_json(
     let mut before = "[";
     while let Some(contacts) = pages.next().await? {
         for contact in &contacts {
-            let view = ContactView::of(contact, definitions, now);
+            let view = row(contact, definitions, now);
             let text = serde_json::to_string(&view).map_err(|error| Refusal::Output(error.into()))?;
             write!(output.raw(), "{before}{text}").map_err(Refusal::Output)?;
             before = ",";
@@ -110,19 +114,5 @@ impl<'a> Pages<'a> {
         self.is_over = page.next.is_none();
         self.after = page.next;
         Ok(Some(page.items))
-    }
-}
-
-#[derive(Serialize)]
-struct Exported {
-    exported: usize,
-    file: String,
-}
-
-impl Shown for Exported {
-    const HEADINGS: &'static [&'static str] = &["exported", "file"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.exported.to_string(), self.file.clone()]
     }
 }

@@ -6,7 +6,7 @@ use domain::{Contact, ContactId, ContactRef, Email, WorkspaceId};
 use futures::future::try_join;
 use store::ContactQuery;
 
-use super::view::{ContactDetails, ContactView};
+use super::view::{details, row};
 use crate::arguments::{InWorkspace, contact_ref};
 use crate::output::Output;
 use crate::paging::Limit;
@@ -89,7 +89,7 @@ impl Which {
         let definitions = async { Ok(store.definitions(workspace).await?) };
         let (listed, definitions) = try_join(self.limit.fill(from, read), definitions).await?;
         let now = store.now();
-        listed.show(output, |contact| ContactView::of(contact, &definitions, now), |contact| contact.id)
+        listed.show(output, |contact| row(contact, &definitions, now), |contact| contact.id)
     }
 }
 
@@ -104,7 +104,7 @@ impl OneContact {
             }
         };
         let (definitions, opted_out) = try_join(store.definitions(workspace), opted_out).await?;
-        output.one(&ContactDetails::of(&contact, &definitions, opted_out, store.now()))
+        output.one(details(&contact, &definitions, opted_out, store.now()))
     }
 }
 

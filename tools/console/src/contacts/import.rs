@@ -10,14 +10,15 @@ use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, Definitions, Email, Patch, WorkspaceId};
 use futures::future::try_join;
 use futures::stream::{self, StreamExt};
-use serde::Serialize;
+use serde_json::json;
 use store::{Created, Replaced, StoreError};
 
 use super::chains::chains;
 use super::columns::{Column, Row, Users, read_row};
 use super::file::{Rejects, Source, Table};
-use crate::output::{Output, Shown};
+use crate::output::Output;
 use crate::progress::Progress;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 /// The number of chains that are imported at the same time: enough to hide the round trips, and far below a table's
@@ -244,7 +245,7 @@ impl Taken {
 }
 
 /// The result of an import.
-#[derive(Debug, Default, Serialize)]
+#[derive(Default)]
 struct Report {
     created: usize,
     updated: usize,
@@ -252,7 +253,6 @@ struct Report {
     failed: Vec<FailedRow>,
 }
 
-#[derive(Debug, Serialize)]
 struct FailedRow {
     row: usize,
     error: String,
@@ -270,7 +270,14 @@ impl Report {
 
     /// Always shows the counts: if some rows failed, the other rows were still imported.
     fn show(self, of: usize, effect: Effect, output: &mut Output<'_>) -> Result<(), Refusal> {
-        output.one(&self)?;
+        let failed = |failed: &FailedRow| json!({ "row": failed.row, "error": failed.error });
+        let view = View::new()
+            .value("created", "created", self.created)
+            .value("updated", "updated", self.updated)
+            .value("unchanged", "unchanged", self.unchanged)
+            .json("failed", self.failed.iter().map(failed).collect::<Vec<_>>())
+            .cell("failed", self.failed.len().to_string());
+        output.one(view)?;
         for FailedRow { row, error } in &self.failed {
             output.remark(&format!("Row {row}: {error}."))?;
         }
@@ -280,13 +287,5 @@ impl Report {
             (failed, Effect::Write) => Err(Refusal::RowsFailed { failed, of }),
             (failed, Effect::Validate) => Err(Refusal::RowsWouldFail { failed, of }),
         }
-    }
-}
-
-impl Shown for Report {
-    const HEADINGS: &'static [&'static str] = &["created", "updated", "unchanged", "failed"];
-
-    fn cells(&self) -> Vec<String> {
-        [self.created, self.updated, self.unchanged, self.failed.len()].map(|count| count.to_string()).into()
     }
 }

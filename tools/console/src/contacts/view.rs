@@ -1,133 +1,54 @@
 //! How contacts are shown.
 
-use std::collections::BTreeMap;
+use domain::{Cellphone, Contact, Definitions, Email, Language, PersonName, ProviderUserId, Timestamp, WaId};
+use serde_json::Value;
 
-use domain::{Contact, Definitions, Timestamp};
-use serde::Serialize;
-
-use crate::output::{Shown, joined, or_dash, printable, stacked, yes_or_no};
+use crate::view::View;
 
 /// A contact, with its attributes by name.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ContactView<'a> {
-    id: String,
-    r#type: &'static str,
-    first_name: Option<&'a str>,
-    last_name: Option<&'a str>,
-    email: Option<&'a str>,
-    cellphone: Option<&'a str>,
-    /// The provider's id of the customer.
-    user_id: Option<&'a str>,
-    /// The number under which the provider knows the customer, if it is not the `cellphone`.
-    wa_id: Option<&'a str>,
-    language_code: Option<&'static str>,
-    owner: Option<&'a str>,
-    attributes: BTreeMap<&'a str, Vec<&'a str>>,
-    created_at: String,
-    updated_at: String,
-}
-
-impl<'a> ContactView<'a> {
-    pub(super) fn of(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> Self {
-        let attributes = definitions.active(now).filter_map(|definition| {
-            let values = contact.attributes.get(&definition.id)?.texts(definition);
-            Some((definition.key_name.as_str(), values))
-        });
-        Self {
-            id: contact.id.to_string(),
-            r#type: contact.contact_type(definitions, now).as_str(),
-            first_name: contact.first_name.as_ref().map(|name| name.as_str()),
-            last_name: contact.last_name.as_ref().map(|name| name.as_str()),
-            email: contact.email.as_ref().map(|email| email.as_str()),
-            cellphone: contact.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
-            user_id: contact.user_id.as_ref().map(|id| id.as_str()),
-            wa_id: contact.wa_id.as_ref().map(|id| id.as_str()),
-            language_code: contact.language.map(|language| language.as_str()),
-            owner: contact.owner.as_ref().map(|owner| owner.email.as_str()),
-            attributes: attributes.collect(),
-            created_at: contact.created_at.to_string(),
-            updated_at: contact.updated_at.to_string(),
-        }
-    }
-}
-
-impl Shown for ContactView<'_> {
-    const HEADINGS: &'static [&'static str] = &[
-        "contact",
-        "type",
-        "first name",
-        "last name",
-        "e-mail",
-        "number",
-        "user id",
-        "wa id",
-        "language",
-        "owner",
-        "updated",
-    ];
-
-    fn cells(&self) -> Vec<String> {
-        vec![
-            self.id.clone(),
-            self.r#type.to_owned(),
-            or_dash(&self.first_name),
-            or_dash(&self.last_name),
-            or_dash(&self.email),
-            or_dash(&self.cellphone),
-            or_dash(&self.user_id),
-            or_dash(&self.wa_id),
-            or_dash(&self.language_code),
-            or_dash(&self.owner),
-            self.updated_at.clone(),
-        ]
-    }
+pub(super) fn row(contact: &Contact, definitions: &Definitions, now: Timestamp) -> View {
+    shared(contact, definitions, now)
+        .json("attributes", attributes(contact, definitions, now).collect::<Value>())
+        .json("createdAt", contact.created_at.to_string())
 }
 
 /// A contact with what the API shows and what only operators need.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct ContactDetails<'a> {
-    #[serde(flatten)]
-    contact: ContactView<'a>,
-    workspace_id: String,
-    owner_id: Option<String>,
-    /// Whether the number opted out: it gets no templates.
-    opted_out: bool,
-    version: u64,
+pub(super) fn details(contact: &Contact, definitions: &Definitions, opted_out: bool, now: Timestamp) -> View {
+    let attribute = |(name, values): (&str, Vec<&str>)| format!("{name}: {}", values.join(", "));
+    shared(contact, definitions, now)
+        .text("createdAt", "created", contact.created_at)
+        .json("attributes", attributes(contact, definitions, now).collect::<Value>())
+        .lines("attributes", attributes(contact, definitions, now).map(attribute))
+        .json("workspaceId", contact.workspace_id.to_string())
+        .json("ownerId", contact.owner.as_ref().map(|owner| owner.id.to_string()))
+        // The number gets no templates.
+        .value("optedOut", "opted out", opted_out)
+        .value("version", "version", contact.version)
 }
 
-impl<'a> ContactDetails<'a> {
-    pub(super) fn of(
-        contact: &'a Contact,
-        definitions: &'a Definitions,
-        opted_out: bool,
-        now: Timestamp,
-    ) -> Self {
-        Self {
-            contact: ContactView::of(contact, definitions, now),
-            workspace_id: contact.workspace_id.to_string(),
-            owner_id: contact.owner.as_ref().map(|owner| owner.id.to_string()),
-            opted_out,
-            version: contact.version,
-        }
-    }
+fn shared(contact: &Contact, definitions: &Definitions, now: Timestamp) -> View {
+    View::new()
+        .text("id", "contact", contact.id)
+        .text("type", "type", contact.contact_type(definitions, now).as_str())
+        .optional("firstName", "first name", contact.first_name.as_ref().map(PersonName::as_str))
+        .optional("lastName", "last name", contact.last_name.as_ref().map(PersonName::as_str))
+        .optional("email", "e-mail", contact.email.as_ref().map(Email::as_str))
+        .optional("cellphone", "number", contact.cellphone.as_ref().map(Cellphone::as_str))
+        // The provider's id of the customer, and the number under which it knows the customer if it is another one.
+        .optional("userId", "user id", contact.user_id.as_ref().map(ProviderUserId::as_str))
+        .optional("waId", "wa id", contact.wa_id.as_ref().map(WaId::as_str))
+        .optional("languageCode", "language", contact.language.map(Language::as_str))
+        .optional("owner", "owner", contact.owner.as_ref().map(|owner| owner.email.as_str()))
+        .text("updatedAt", "updated", contact.updated_at)
 }
 
-impl Shown for ContactDetails<'_> {
-    const HEADINGS: &'static [&'static str] =
-        &joined::<15>(ContactView::HEADINGS, &["created", "attributes", "opted out", "version"]);
-
-    fn cells(&self) -> Vec<String> {
-        let attribute =
-            |(name, values): (&&str, &Vec<&str>)| format!("{name}: {}", printable(&values.join(", ")));
-        let mut cells = self.contact.cells();
-        cells.extend([
-            self.contact.created_at.clone(),
-            stacked(self.contact.attributes.iter().map(attribute)),
-            yes_or_no(self.opted_out),
-            self.version.to_string(),
-        ]);
-        cells
-    }
+fn attributes<'a>(
+    contact: &'a Contact,
+    definitions: &'a Definitions,
+    now: Timestamp,
+) -> impl Iterator<Item = (&'a str, Vec<&'a str>)> {
+    definitions.active(now).filter_map(|definition| {
+        let values = contact.attributes.get(&definition.id)?.texts(definition);
+        Some((definition.key_name.as_str(), values))
+    })
 }

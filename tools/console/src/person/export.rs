@@ -12,35 +12,13 @@ use serde_json::{Value, json};
 use store::{EventAbout, Store};
 
 use crate::beside::KnownStack;
-use crate::lead::LeadDetails;
-use crate::output::Shown;
+use crate::lead;
 use crate::person::erase::files_of;
 use crate::person::events::Subject;
 use crate::person::failures::{Holding, Needles};
 use crate::person::finding::find;
+use crate::view::View;
 use crate::{Console, Refusal};
-
-/// The result of an export.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ExportView {
-    folder: String,
-    contacts: usize,
-    conversations: usize,
-    leads: usize,
-    events: usize,
-    files: usize,
-}
-
-impl Shown for ExportView {
-    const HEADINGS: &'static [&'static str] =
-        &["folder", "contacts", "conversations", "leads", "events", "files"];
-
-    fn cells(&self) -> Vec<String> {
-        let counts = [self.contacts, self.conversations, self.leads, self.events, self.files];
-        [self.folder.clone()].into_iter().chain(counts.map(|count| count.to_string())).collect()
-    }
-}
 
 /// Writes everything that an erasure of the person would remove into a new folder.
 pub(crate) async fn export(
@@ -49,7 +27,7 @@ pub(crate) async fn export(
     workspace: WorkspaceId,
     asked: Person,
     folder: &Path,
-) -> Result<ExportView, Refusal> {
+) -> Result<View, Refusal> {
     let (store, now) = (&console.store, console.store.now());
     let found = find(console, workspace, asked).await?;
     if found.is_empty() {
@@ -78,7 +56,7 @@ pub(crate) async fn export(
     }
     let mut leads = vec![];
     for lead in &found.leads {
-        leads.push(value(&LeadDetails::from(lead))?);
+        leads.push(Value::from(lead::details(lead)));
     }
     let (mut conversations, mut files) = (vec![], BTreeSet::new());
     for id in &found.conversations {
@@ -164,14 +142,13 @@ pub(crate) async fn export(
     let path = folder.join("person.json");
     let text = serde_json::to_vec_pretty(&person).map_err(|error| Refusal::Output(error.into()))?;
     std::fs::write(&path, text).map_err(|error| refused(&path, error))?;
-    Ok(ExportView {
-        folder: folder.display().to_string(),
-        contacts: found.contacts.len(),
-        conversations: conversations.len(),
-        leads: found.leads.len(),
-        events: events.len(),
-        files: shown_files.len(),
-    })
+    Ok(View::new()
+        .text("folder", "folder", folder.display())
+        .value("contacts", "contacts", found.contacts.len())
+        .value("conversations", "conversations", conversations.len())
+        .value("leads", "leads", found.leads.len())
+        .value("events", "events", events.len())
+        .value("files", "files", shown_files.len()))
 }
 
 /// An event as it is delivered, with what receivers answered.

@@ -3,12 +3,12 @@
 use clap::Args;
 use domain::webhook::{ReceiverKey, RotationRefused, SigningSecrets};
 use domain::{EndpointCaps, EndpointId, EndpointSecrets, EventFilter, WebhookEndpoint};
-use serde::Serialize;
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
 use crate::jobs::AskedView;
-use crate::output::{Shown, joined, or_dash};
+use crate::view::View;
+
 use crate::refusal::{Named, unfit};
 use crate::{Console, Refusal};
 
@@ -92,63 +92,22 @@ pub(super) fn slots(text: &str) -> Result<u8, String> {
     text.parse().ok().filter(|slots| (1..=most).contains(slots)).ok_or(format!("should be 1 to {most}"))
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct EndpointView {
-    endpoint_id: String,
-    url: String,
-    state: &'static str,
-    events: Vec<&'static str>,
-    max_concurrency: Option<u16>,
-    max_per_second: Option<u16>,
-    slots: u8,
-}
-
-impl From<&WebhookEndpoint> for EndpointView {
-    fn from(endpoint: &WebhookEndpoint) -> Self {
-        Self {
-            endpoint_id: endpoint.id.to_string(),
-            url: endpoint.url.as_str().to_owned(),
-            state: endpoint.state.as_str(),
-            events: endpoint.filter.names(),
-            max_concurrency: endpoint.caps.concurrency,
-            max_per_second: endpoint.caps.per_second,
-            slots: endpoint.slots,
-        }
-    }
-}
-
-impl Shown for EndpointView {
-    const HEADINGS: &'static [&'static str] =
-        &["endpoint", "state", "events", "max concurrency", "max per second", "slots", "URL"];
-
-    fn cells(&self) -> Vec<String> {
-        let cap = |cap: Option<u16>| or_dash(&cap.map(|cap| cap.to_string()));
-        vec![
-            self.endpoint_id.clone(),
-            self.state.to_owned(),
-            self.events.join(" "),
-            cap(self.max_concurrency),
-            cap(self.max_per_second),
-            self.slots.to_string(),
-            self.url.clone(),
-        ]
-    }
+pub(super) fn endpoint_view(endpoint: &WebhookEndpoint) -> View {
+    View::new()
+        .text("endpointId", "endpoint", endpoint.id)
+        .text("state", "state", endpoint.state.as_str())
+        .json("events", endpoint.filter.names())
+        .cell("events", endpoint.filter.names().join(" "))
+        .value("maxConcurrency", "max concurrency", endpoint.caps.concurrency)
+        .value("maxPerSecond", "max per second", endpoint.caps.per_second)
+        .value("slots", "slots", endpoint.slots)
+        .text("url", "URL", endpoint.url.as_str())
 }
 
 /// An enabled endpoint, and the job that attempts its waiting deliveries.
-#[derive(Serialize)]
-pub(super) struct EnabledView {
-    #[serde(flatten)]
-    pub(super) endpoint: EndpointView,
-    pub(super) job: AskedView,
-}
-
-impl Shown for EnabledView {
-    const HEADINGS: &'static [&'static str] =
-        &joined::<{ EndpointView::HEADINGS.len() + 2 }>(EndpointView::HEADINGS, &["job", "requested before"]);
-
-    fn cells(&self) -> Vec<String> {
-        [self.endpoint.cells(), vec![self.job.job.line(), self.job.before()]].concat()
-    }
+pub(super) fn enabled_view(endpoint: &WebhookEndpoint, job: &AskedView) -> View {
+    endpoint_view(endpoint)
+        .json("job", job.view())
+        .cell("job", job.job.line())
+        .cell("requested before", if job.asked_before { "yes" } else { "no" })
 }

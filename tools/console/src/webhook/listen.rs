@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use domain::webhook::{ForwardUrl, ReceiverKey, SigningSecret, SigningSecrets, signature};
-use domain::{EndpointSecrets, EventFilter, EventType, Timestamp, Unfit, WorkspaceId};
+use domain::{EndpointSecrets, EventFilter, EventId, EventType, Timestamp, Unfit, WorkspaceId};
 use event_relay::{Derived, derive};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use rustls::RootCertStore;
-use serde::Serialize;
 use store::{ChangeFeed, RowChange, StoreError};
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown};
+use crate::output::Output;
 use crate::refusal::deepest;
 use crate::refusal::unfit;
+use crate::view::View;
 use crate::{Console, Refusal};
 
 #[derive(Args)]
@@ -78,15 +78,15 @@ impl Listen {
         let filter = EventFilter::parse(self.events.iter().map(String::as_str))
             .map_err(unfit("The event is invalid"))?;
         let feed = ChangeFeed::open(&console.store, console.beside.streams()).await?;
-        let listening = ListeningView {
-            forward_to: self.forward_to.as_str().to_owned(),
-            events: filter.names(),
-            api_key: self.api_key.expose().to_owned(),
-            secret: secret.expose().to_owned(),
-        };
+        let listening = View::new()
+            .text("forwardTo", "forward to", self.forward_to.as_str())
+            .json("events", filter.names())
+            .cell("events", filter.names().join(" "))
+            .text("apiKey", "API key", self.api_key.expose())
+            .text("secret", "signing secret", secret.expose());
         let secrets = EndpointSecrets { api_key: self.api_key, signing: SigningSecrets::only(secret) };
         let forwarder = Forwarder::new(self.forward_to, secrets)?;
-        output.one(&listening)?;
+        output.one(listening)?;
         output.remark("Forwarding events until you press Ctrl-C.")?;
         let mut listener = Listener {
             console,
@@ -166,7 +166,7 @@ impl Listener<'_> {
             let forwarded = self.forwarder.post(&derived, self.console.store.now()).await;
             self.forwarded += 1;
             self.failed += usize::from(!forwarded.is_acknowledged());
-            output.next(&forwarded)?;
+            output.next(&forwarded.view())?;
         }
         match failed {
             None => self.in_trouble = false,
@@ -201,7 +201,7 @@ impl Forwarder {
         Ok(Self { client, url, secrets })
     }
 
-    async fn post(&self, Derived { event, body }: &Derived, now: Timestamp) -> ForwardedView {
+    async fn post(&self, Derived { event, body }: &Derived, now: Timestamp) -> Forwarded {
         let begun = Instant::now();
         let signed = signature::headers(event.id, body, &self.secrets, now);
         let post = self.client.post(self.url.as_str()).header(ACCEPT, "*/*");
@@ -209,16 +209,15 @@ impl Forwarder {
         let post = signed.iter().fold(post, |post, (name, value)| post.header(*name, value.expose()));
         let answer = post.send().await;
         let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let (status, error) = match answer {
+        let outcome = match answer {
             Ok(answer) => {
                 let status = answer.status().as_u16();
                 read(answer).await;
-                (Some(status), None)
+                Ok(status)
             }
-            Err(error) => (None, Some(in_words(&error))),
+            Err(error) => Err(in_words(&error)),
         };
-        let (event_id, event_type) = (event.id.to_string(), event.event_type.as_str());
-        ForwardedView { at: now.to_string(), event_type, event_id, status, error, took_ms }
+        Forwarded { at: now, event: event.id, event_type: event.event_type, outcome, took_ms }
     }
 }
 
@@ -238,56 +237,34 @@ fn in_words(error: &reqwest::Error) -> String {
     if error.is_timeout() { format!("no answer within {} s", POST.as_secs()) } else { deepest(error) }
 }
 
-/// What the developer's server needs.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ListeningView {
-    forward_to: String,
-    events: Vec<&'static str>,
-    api_key: String,
-    secret: String,
-}
-
-impl Shown for ListeningView {
-    const HEADINGS: &'static [&'static str] = &["forward to", "events", "API key", "signing secret"];
-
-    fn cells(&self) -> Vec<String> {
-        vec![self.forward_to.clone(), self.events.join(" "), self.api_key.clone(), self.secret.clone()]
-    }
-}
-
 /// A post and its outcome.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ForwardedView {
-    at: String,
-    event_type: &'static str,
-    event_id: String,
-    /// The status of the answer.
-    status: Option<u16>,
-    /// Why there was no answer.
-    error: Option<String>,
+struct Forwarded {
+    at: Timestamp,
+    event: EventId,
+    event_type: EventType,
+    /// The status of the answer, or why there was none.
+    outcome: Result<u16, String>,
     took_ms: u64,
 }
 
-impl ForwardedView {
+impl Forwarded {
     fn is_acknowledged(&self) -> bool {
-        self.status.is_some_and(|status| (200..300).contains(&status))
+        self.outcome.as_ref().is_ok_and(|status| (200..300).contains(status))
     }
-}
 
-impl Shown for ForwardedView {
-    const HEADINGS: &'static [&'static str] = &["time", "type", "event", "outcome", "took"];
-
-    fn cells(&self) -> Vec<String> {
+    fn view(&self) -> View {
         let width = EventType::NAMES.iter().map(|name| name.len()).max().unwrap_or_default();
-        let status = self.status.map(|status| status.to_string());
-        vec![
-            self.at.clone(),
-            format!("{:width$}", self.event_type),
-            self.event_id.clone(),
-            status.or_else(|| self.error.clone()).unwrap_or_default(),
-            format!("{} ms", self.took_ms),
-        ]
+        let event_type = self.event_type.as_str();
+        let (status, error) = (self.outcome.as_ref().ok().copied(), self.outcome.as_ref().err());
+        View::new()
+            .text("at", "time", self.at)
+            .json("eventType", event_type)
+            .cell("type", format!("{event_type:width$}"))
+            .text("eventId", "event", self.event)
+            .json("status", status)
+            .json("error", error.cloned())
+            .cell("outcome", self.outcome.as_ref().map_or_else(String::clone, u16::to_string))
+            .json("tookMs", self.took_ms)
+            .cell("took", format!("{} ms", self.took_ms))
     }
 }

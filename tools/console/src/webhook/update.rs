@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use domain::webhook::ReceiverKey;
 use domain::{EndpointCaps, EndpointUrl, EventFilter, EventType, WebhookEndpoint};
 
-use super::endpoint::{EnabledView, EndpointView, OneEndpoint, bearable, cap, filter, receiver_key, slots};
+use super::endpoint::{OneEndpoint, bearable, cap, enabled_view, endpoint_view, filter, receiver_key, slots};
 use crate::changed::{Decision, changed};
 use crate::jobs::{Waiting, Wanted};
 use crate::output::Output;
@@ -70,13 +70,12 @@ pub(super) async fn update(
     let changes = Checked::of(&wanted.changes, console)?;
     let endpoint = apply(console, &wanted.one, &changes).await?;
     if changes.url.is_none() || !endpoint.is_enabled() {
-        return output.one(&EndpointView::from(&endpoint));
+        return output.one(endpoint_view(&endpoint));
     }
     let asked = Wanted::enable(&endpoint).ask(console).await?;
     let job = asked.view(console, &wanted.waiting, output).await?;
-    let view = EnabledView { endpoint: EndpointView::from(&endpoint), job };
-    output.one(&view)?;
-    view.job.end()
+    output.one(enabled_view(&endpoint, &job))?;
+    job.end()
 }
 
 /// The changes whose values are valid by themselves.

@@ -81,6 +81,7 @@ async fn people_are_told_to_save_the_key() {
     rate     50/s, 100 at once
     created  2026-01-02T03:04:05.678Z
     expires  -
+    revoked  -
     ");
     assert_snapshot!(ran.err, @"Save the API key now: only its hash is stored, and it is not shown again.");
 }

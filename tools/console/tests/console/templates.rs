@@ -74,7 +74,7 @@ async fn a_template_has_a_scope_variables_and_approvals() {
     template(&desk, &["--platform"], &[]).await;
     assert_snapshot!(desk.run(&["template", "list", "--workspace", &workspace]).await.out, @"
     TEMPLATE                              SCOPE      NAME          LANGUAGE  VARIABLES                                                        APPROVED FOR
-    00000000-0000-4000-8000-000000000004  WORKSPACE  order_update  en_US     name=CONTACT.firstName:friend; order=CALLER; mail=CONTACT.email  2055500001 2055500002
+    00000000-0000-4000-8000-000000000004  WORKSPACE  order_update  en_US     name=CONTACT.firstName:friend; order=CALLER; mail=CONTACT.email  2055500001; 2055500002
     ");
     assert_snapshot!(desk.run(&["template", "list", "--platform"]).await.out, @"
     TEMPLATE                              SCOPE     NAME     LANGUAGE  VARIABLES  APPROVED FOR
