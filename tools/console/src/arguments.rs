@@ -1,7 +1,13 @@
 //! Arguments that several verbs take.
 
+use std::path::Path;
+
 use clap::Args;
-use domain::{Cellphone, ContactId, ContactRef, DeliveryId, Email, UserId, UserRef, WorkspaceId};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use domain::{Cellphone, ContactId, ContactRef, DeliveryId, Email, Unfit, UserId, UserRef, WorkspaceId};
+
+use crate::Result;
+use crate::output::Output;
 
 /// The environment variable with the workspace of the verbs that are not given one.
 pub(crate) const WORKSPACE: &str = "CONSOLE_WORKSPACE";
@@ -12,6 +18,27 @@ pub(crate) struct InWorkspace {
     /// The workspace's id.
     #[arg(long = "workspace", value_name = "ID", env = WORKSPACE, value_parser = WorkspaceId::parse)]
     pub(crate) workspace: WorkspaceId,
+}
+
+/// Parses one of a fixed set of words. Help, errors and completions list them.
+pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
+    names: &'static [&'static str],
+    parse: fn(&str) -> Result<T, Unfit>,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(names).try_map(move |name| parse(&name))
+}
+
+/// The text of a secret: as given, or the content of a file, which hides it from the other users of a machine.
+pub(crate) fn secret_text(
+    given: Option<&str>,
+    file: Option<&Path>,
+    output: &mut Output<'_>,
+) -> Result<Option<String>> {
+    Ok(match (given, file) {
+        (Some(text), _) => Some(text.to_owned()),
+        (None, Some(file)) => Some(output.read(file)?.trim_end_matches(['\r', '\n']).to_owned()),
+        (None, None) => None,
+    })
 }
 
 /// Parses a user's id or e-mail address.

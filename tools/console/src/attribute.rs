@@ -1,6 +1,5 @@
 //! `console attribute ...`
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::attribute::NewAttribute;
 use domain::{
@@ -9,12 +8,12 @@ use domain::{
 };
 use serde_json::json;
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, one_of};
 use crate::changed::{Decision, changed};
 use crate::output::Output;
-use crate::refusal::{Named, unfit};
+use crate::refusal::Named;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -72,11 +71,11 @@ pub(crate) struct Create {
     #[arg(long)]
     key_name: String,
     /// OPEN: free content. CLOSED: a choice of values.
-    #[arg(long, value_parser = PossibleValuesParser::new(AttributeCategory::NAMES))]
-    category: String,
+    #[arg(long, value_parser = one_of(AttributeCategory::NAMES, AttributeCategory::parse))]
+    category: AttributeCategory,
     /// The type that the content must have.
-    #[arg(long = "type", default_value = "TEXT", value_parser = PossibleValuesParser::new(AttributeType::NAMES))]
-    attribute_type: String,
+    #[arg(long = "type", default_value = "TEXT", value_parser = one_of(AttributeType::NAMES, AttributeType::parse))]
+    attribute_type: AttributeType,
     /// Make the attribute required: a contact without it is PARTIAL.
     #[arg(long)]
     required: bool,
@@ -86,7 +85,7 @@ pub(crate) struct Create {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create(wanted) => {
                 let made = create(console, &wanted).await?;
@@ -132,13 +131,11 @@ impl Verb {
     }
 }
 
-async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinition, Refusal> {
+async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinition> {
     let store = &console.store;
     let new = NewAttribute {
-        category: AttributeCategory::parse(&wanted.category)
-            .map_err(unfit("The attribute cannot be created"))?,
-        attribute_type: AttributeType::parse(&wanted.attribute_type)
-            .map_err(unfit("The attribute cannot be created"))?,
+        category: wanted.category,
+        attribute_type: wanted.attribute_type,
         key_name: &wanted.key_name,
         is_required: wanted.required,
         values: &wanted.values,
@@ -157,7 +154,7 @@ async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinitio
 }
 
 /// Reads the workspace first: an addition after this read changes its version, and the write fails.
-async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Definitions), Refusal> {
+async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Definitions)> {
     let workspace = console.workspace(id).await?;
     Ok((workspace, console.store.definitions(id).await?))
 }
@@ -166,9 +163,9 @@ impl OneAttribute {
     async fn change(
         self,
         console: &Console,
-        change: impl Fn(&AttributeDefinition) -> Result<Option<AttributeDefinition>, Refusal>,
+        change: impl Fn(&AttributeDefinition) -> Result<Option<AttributeDefinition>>,
         output: &mut Output<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result {
         let (store, now) = (&console.store, console.store.now());
         let definition = changed(
             async || read(console, self.within.workspace).await,

@@ -1,10 +1,11 @@
 //! The streams, queues and buckets of a stack.
 
+use clap::Args;
 use queue::{NoQueue, Queues};
 use runtime::Process;
 use store::{Bucket, FailureBucket, Streams};
 
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// The stack's streams, queues and buckets. Only the verbs that need them look them up.
 pub enum Beside {
@@ -27,6 +28,17 @@ pub struct KnownStack {
     pub failures: FailureBucket,
 }
 
+/// The buckets of the stack.
+#[derive(Args)]
+pub(crate) struct Buckets {
+    /// The failure bucket (the stack's output FailureBucketName), if it cannot be found by the stack's name.
+    #[arg(long, value_name = "NAME")]
+    bucket: Option<String>,
+    /// The bucket of files (the stack's output MediaBucketName), if it cannot be found by the stack's name.
+    #[arg(long, value_name = "NAME")]
+    media_bucket: Option<String>,
+}
+
 impl Beside {
     /// The queues of webhook lanes.
     pub(crate) async fn queues(&self) -> Result<Queues, NoQueue> {
@@ -44,20 +56,15 @@ impl Beside {
         }
     }
 
-    /// Returns everything that the relay needs. `failures` and `media` name the buckets that cannot be found by the
-    /// stack's name.
-    pub(crate) async fn known(
-        &self,
-        failures: Option<String>,
-        media: Option<String>,
-    ) -> Result<KnownStack, Refusal> {
+    /// Returns everything that the relay needs.
+    pub(crate) async fn known(&self, named: Buckets) -> Result<KnownStack> {
         let process = match self {
             Self::OfStack(process) => process,
             Self::Known(known) => return Ok(KnownStack::clone(known)),
         };
         let s3 = process.s3();
-        let failures = named_or_found(failures, process, FAILURES).await?;
-        let media = named_or_found(media, process, MEDIA).await?;
+        let failures = named_or_found(named.bucket, process, FAILURES).await?;
+        let media = named_or_found(named.media_bucket, process, MEDIA).await?;
         Ok(KnownStack {
             streams: self.streams(),
             queues: self.queues().await?,
@@ -77,7 +84,7 @@ async fn named_or_found(
     named: Option<String>,
     process: &Process,
     (logical, output, argument): BucketOfTemplate,
-) -> Result<String, Refusal> {
+) -> Result<String> {
     if let Some(name) = named {
         return Ok(name);
     }

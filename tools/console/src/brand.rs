@@ -9,7 +9,7 @@ use crate::line::lines_of;
 use crate::output::Output;
 use crate::refusal::{Named, unfit, unused};
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -51,7 +51,7 @@ pub(crate) struct OneBrand {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create { within, name, id } => create(console, &within, &name, id, output).await,
             Self::List(within) => {
@@ -71,7 +71,7 @@ async fn create(
     name: &str,
     id: Option<BrandId>,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let store = &console.store;
     let id = id
         .map_or_else(|| BrandId::parse(&store.ids().next().to_string()), Ok)
@@ -90,11 +90,11 @@ async fn create(
 }
 
 impl OneBrand {
-    fn of<'a>(&self, lines: &'a Lines) -> Result<&'a Brand, Refusal> {
+    fn of<'a>(&self, lines: &'a Lines) -> Result<&'a Brand> {
         Named::Brand.found(lines.brand(&self.brand), self.brand.as_str())
     }
 
-    async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result<(), Refusal> {
+    async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result {
         let brand = changed(
             async || lines_of(console, self.within.workspace).await,
             |(_, lines)| {
@@ -108,7 +108,7 @@ impl OneBrand {
         output.one(view(&brand.await?))
     }
 
-    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result {
         let store = &console.store;
         let brand = changed(
             async || {

@@ -12,12 +12,12 @@ use domain::{
 };
 use futures::try_join;
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, secret_text};
 use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::{Named, unfit};
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -109,7 +109,7 @@ pub(crate) struct Removals {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Enable { within, settings } => {
                 let secret = settings.secret.read(output)?;
@@ -168,14 +168,9 @@ impl Removals {
 }
 
 impl CaptchaSecret {
-    fn read(&self, output: &mut Output<'_>) -> Result<Option<Secret>, Refusal> {
-        let text = match (&self.secret, &self.secret_file) {
-            (Some(secret), _) => secret.clone(),
-            (None, Some(file)) => output.read(file)?.trim_end_matches(['\r', '\n']).to_owned(),
-            (None, None) => return Ok(None),
-        };
-        let secret = Capture::secret(&text);
-        secret.map(Some).map_err(unfit("The captcha secret is invalid"))
+    fn read(&self, output: &mut Output<'_>) -> Result<Option<Secret>> {
+        let text = secret_text(self.secret.as_deref(), self.secret_file.as_deref(), output)?;
+        text.as_deref().map(Capture::secret).transpose().map_err(unfit("The captcha secret is invalid"))
     }
 }
 
@@ -188,7 +183,7 @@ struct Around {
 }
 
 impl Around {
-    async fn read(console: &Console, id: WorkspaceId) -> Result<Self, Refusal> {
+    async fn read(console: &Console, id: WorkspaceId) -> Result<Self> {
         let workspace = console.workspace(id).await?;
         let store = &console.store;
         let (capture, secret, lines) =
@@ -198,13 +193,13 @@ impl Around {
     }
 
     /// Refuses a workspace whose lead capture is not set up.
-    async fn set_up(console: &Console, id: WorkspaceId) -> Result<(Self, Capture), Refusal> {
+    async fn set_up(console: &Console, id: WorkspaceId) -> Result<(Self, Capture)> {
         let around = Self::read(console, id).await?;
         let capture = around.capture.clone().ok_or(Refusal::NoCapture)?;
         Ok((around, capture))
     }
 
-    async fn template(&self, capture: &Capture, console: &Console) -> Result<Option<Template>, Refusal> {
+    async fn template(&self, capture: &Capture, console: &Console) -> Result<Option<Template>> {
         let Some(id) = capture.template else { return Ok(None) };
         Ok(console.store.templates(self.workspace.id, &[id]).await?.remove(&id))
     }
@@ -213,7 +208,7 @@ impl Around {
         CaptureKnown { has_secret: self.has_secret, lines: &self.lines, template }
     }
 
-    async fn view(&self, capture: &Capture, console: &Console) -> Result<View, Refusal> {
+    async fn view(&self, capture: &Capture, console: &Console) -> Result<View> {
         let template = self.template(capture, console).await?;
         Ok(view(capture, &self.known(template.as_ref())))
     }
@@ -227,7 +222,7 @@ async fn change_settings(
     change: &CaptureChange,
     secret: Option<Secret>,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let store = &console.store;
     let read = async || {
         let mut around = Around::read(console, id).await?;
@@ -260,7 +255,7 @@ async fn change_settings(
     remark.map_or(Ok(()), |remark| output.remark(&remark))
 }
 
-fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Result<(), Refusal> {
+fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Result {
     if let (Some(id), None) = (change.template.as_set(), known.template) {
         return Err(Named::Template.unknown(*id));
     }
@@ -291,13 +286,13 @@ fn asked_of_visitors(template: &Template) -> Option<String> {
     })
 }
 
-async fn disable(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn disable(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result {
     let change = CaptureChange { enabled: Some(false), ..CaptureChange::default() };
     let disabled = |capture: &Capture| Ok(capture.changed(&change, console.store.now())?);
     output.one(replaced(console, id, disabled).await?)
 }
 
-async fn rotate_key(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn rotate_key(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result {
     let key = console.capture_key();
     let rekeyed = |capture: &Capture| Ok(Some(capture.rekeyed(key.clone(), console.store.now())));
     output.one(replaced(console, id, rekeyed).await?)?;
@@ -307,8 +302,8 @@ async fn rotate_key(console: &Console, id: WorkspaceId, output: &mut Output<'_>)
 async fn replaced(
     console: &Console,
     id: WorkspaceId,
-    change: impl Fn(&Capture) -> Result<Option<Capture>, Refusal>,
-) -> Result<View, Refusal> {
+    change: impl Fn(&Capture) -> Result<Option<Capture>>,
+) -> Result<View> {
     let capture = changed(
         async || Around::set_up(console, id).await,
         |(_, capture)| Ok(Decision::of(capture, change(capture)?)),

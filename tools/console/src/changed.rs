@@ -1,6 +1,6 @@
 //! Changes of what several operators and functions may change at the same time.
 
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// What a command makes of the state that it read.
 pub(crate) enum Decision<T> {
@@ -23,10 +23,10 @@ const TRIES: usize = 20;
 /// Reads, decides and writes, until no change of others comes between the read and the write. `write` is conditional: it
 /// returns `false` if what was read has changed since. Returns the state after the change.
 pub(crate) async fn changed<R, T, E>(
-    read: impl AsyncFn() -> Result<R, Refusal>,
-    decide: impl Fn(&R) -> Result<Decision<T>, Refusal>,
+    read: impl AsyncFn() -> Result<R>,
+    decide: impl Fn(&R) -> Result<Decision<T>>,
     write: impl AsyncFn(&R, &T) -> Result<bool, E>,
-) -> Result<T, Refusal>
+) -> Result<T>
 where
     Refusal: From<E>,
 {

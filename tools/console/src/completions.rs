@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::Refusal;
 use crate::output::Output;
+use crate::{Refusal, Result};
 
 #[derive(Args)]
 pub(crate) struct Completions {
@@ -20,7 +20,7 @@ enum Shell {
 }
 
 impl Completions {
-    pub(crate) fn write(self, mut command: clap::Command, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) fn write(self, mut command: clap::Command, output: &mut Output<'_>) -> Result {
         let shell = match self.shell {
             Shell::Bash => clap_complete::Shell::Bash,
             Shell::Zsh => clap_complete::Shell::Zsh,

@@ -7,12 +7,12 @@ use runtime::{OsRandomness, Process, Settings};
 use store::{Store, Tables};
 
 use crate::beside::Beside;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 /// Connects to the stack that the command line names, otherwise to the one in `STACK`. Region, credentials and
 /// endpoint come from the usual AWS variables. `TRUSTED_RECEIVERS` names receivers that are not public, and
 /// `EVENT_RETENTION_DAYS` is how long recorded events are kept, both as in the stack.
-pub async fn to_stack(stack: Option<String>) -> Result<Console, Refusal> {
+pub async fn to_stack(stack: Option<String>) -> Result<Console> {
     let settings = Settings::from_env();
     let stack = stack.or_else(|| settings.optional("STACK")).ok_or(Refusal::NoStack)?;
     let trusted = settings.read_with("TRUSTED_RECEIVERS", TrustedReceivers::parse)?;

@@ -1,5 +1,6 @@
 //! The console: the stack on which the verbs act.
 
+use crate::{Refusal, Result};
 use std::sync::Arc;
 
 use domain::secret::Randomness;
@@ -8,7 +9,6 @@ use store::Store;
 
 use crate::beside::Beside;
 use crate::refusal::Named;
-use crate::refusal::Refusal;
 
 /// The stack on which the verbs act.
 pub struct Console {
@@ -28,7 +28,7 @@ impl Console {
         &self,
         workspace: WorkspaceId,
         id: EndpointId,
-    ) -> Result<WebhookEndpoint, Refusal> {
+    ) -> Result<WebhookEndpoint> {
         let endpoint =
             self.store.endpoint(workspace, id).await?.ok_or_else(|| Named::Endpoint.unknown(id))?;
         if !endpoint.is_enabled() {
@@ -38,7 +38,7 @@ impl Console {
     }
 
     /// Reads the workspace of a verb.
-    pub(crate) async fn workspace(&self, id: WorkspaceId) -> Result<Workspace, Refusal> {
+    pub(crate) async fn workspace(&self, id: WorkspaceId) -> Result<Workspace> {
         self.store.workspace(id).await?.ok_or_else(|| Named::Workspace.unknown(id))
     }
 }

@@ -14,7 +14,7 @@ use clap::Subcommand;
 
 use crate::arguments::InWorkspace;
 use crate::output::Output;
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 use columns::Formulas;
 use file::Source;
 use find::{List, OneContact, Search};
@@ -67,7 +67,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::List(wanted) => wanted.run(console, output).await,
             Self::Search(wanted) => wanted.run(console, output).await,

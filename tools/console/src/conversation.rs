@@ -1,6 +1,5 @@
 //! `console conversation ...`
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::message::received::Received;
 use domain::{
@@ -11,12 +10,12 @@ use futures::future::{try_join, try_join_all};
 use serde_json::json;
 use store::{ConversationQuery, Entry, SendingState, Store};
 
-use crate::arguments::{InWorkspace, contact_ref, user_ref};
+use crate::arguments::{InWorkspace, contact_ref, one_of, user_ref};
 use crate::output::Output;
 use crate::paging::{Limit, Listed};
-use crate::refusal::{Named, unfit};
+use crate::refusal::Named;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -41,8 +40,8 @@ pub(crate) struct List {
     #[command(flatten)]
     within: InWorkspace,
     /// Only conversations with this status.
-    #[arg(long, value_parser = PossibleValuesParser::new(ConversationStatus::NAMES))]
-    status: Option<String>,
+    #[arg(long, value_parser = one_of(ConversationStatus::NAMES, ConversationStatus::parse))]
+    status: Option<ConversationStatus>,
     /// Only conversations of this contact.
     #[arg(long, value_name = "ID|E-MAIL|PHONE", value_parser = contact_ref)]
     contact: Option<ContactRef>,
@@ -57,7 +56,7 @@ pub(crate) struct List {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::List(wanted) => {
                 let listed = wanted.find(console).await?;
@@ -69,21 +68,15 @@ impl Verb {
 }
 
 impl List {
-    async fn find(&self, console: &Console) -> Result<Listed<Conversation>, Refusal> {
+    async fn find(&self, console: &Console) -> Result<Listed<Conversation>> {
         let workspace = console.workspace(self.within.workspace).await?.id;
-        let status = self
-            .status
-            .as_deref()
-            .map(ConversationStatus::parse)
-            .transpose()
-            .map_err(unfit("The status is invalid"))?;
         let from = match self.after {
             None => None,
             Some(id) => Some(ConversationQuery::behind(&known(&console.store, workspace, id).await?)),
         };
         let read = async |page_size, after| {
             let (external, internal) = (self.contact.clone(), self.user.clone());
-            let wanted = ConversationQuery { status, external, internal, page_size, after };
+            let wanted = ConversationQuery { status: self.status, external, internal, page_size, after };
             Ok(console.store.conversations_page(workspace, wanted).await?)
         };
         self.limit.fill(from, read).await
@@ -91,15 +84,11 @@ impl List {
 }
 
 /// Reads a conversation, and refuses an unknown one.
-pub(crate) async fn known(
-    store: &Store,
-    workspace: WorkspaceId,
-    id: ConversationId,
-) -> Result<Conversation, Refusal> {
+pub(crate) async fn known(store: &Store, workspace: WorkspaceId, id: ConversationId) -> Result<Conversation> {
     store.conversation(workspace, id).await?.ok_or_else(|| Named::Conversation.unknown(id))
 }
 
-async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>) -> Result {
     let (workspace, id) = (console.workspace(one.within.workspace).await?.id, one.conversation);
     let store = &console.store;
     let found = try_join(store.conversation_and_seen(workspace, id), store.lane_state(workspace, id)).await?;
@@ -112,7 +101,7 @@ async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>)
 }
 
 /// Until when WhatsApp accepts texts and files to each customer of a conversation.
-async fn windows(store: &Store, conversation: &Conversation) -> Result<Vec<Window>, Refusal> {
+async fn windows(store: &Store, conversation: &Conversation) -> Result<Vec<Window>> {
     let (workspace, now) = (conversation.workspace_id, store.now());
     let window = async |external: &External| {
         let last = store.last_inbound(workspace, external.contact, &external.channel).await?;

@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use crate::output::Output;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -13,7 +13,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         let Self::Rotate = self;
         let mut fresh = [0; 32];
         console.random.fill(&mut fresh);

@@ -9,7 +9,7 @@ use domain::{
 use futures::{StreamExt, TryStreamExt};
 use store::{DeliveryFilter, HomeKey, Store};
 
-use crate::Refusal;
+use crate::Result;
 
 /// Which deliveries to find.
 pub(crate) struct Deliveries {
@@ -51,7 +51,7 @@ impl Deliveries {
     const AT_ONCE: usize = 16;
 
     /// Finds the deliveries, newest first. Deliveries of one event follow each other.
-    pub(crate) async fn find(&self, store: &Store, workspace: WorkspaceId) -> Result<Vec<Found>, Refusal> {
+    pub(crate) async fn find(&self, store: &Store, workspace: WorkspaceId) -> Result<Vec<Found>> {
         let slots = self.slots(store, workspace).await?;
         let of_slots = slots.iter().map(|listed| self.in_slot(store, listed));
         let of_slots: Vec<_> = futures::stream::iter(of_slots).buffered(Self::AT_ONCE).try_collect().await?;
@@ -64,7 +64,7 @@ impl Deliveries {
 
     /// The slots of the existing endpoints, and of those deleted since the time of the oldest delivery that a deployment may
     /// keep.
-    async fn slots(&self, store: &Store, workspace: WorkspaceId) -> Result<Vec<Listed>, Refusal> {
+    async fn slots(&self, store: &Store, workspace: WorkspaceId) -> Result<Vec<Listed>> {
         let mut slots: Vec<Listed> = vec![];
         for endpoint in store.endpoints(workspace).await? {
             slots.extend(endpoint.all_slots().map(|slot| (slot, Some(endpoint.clone()))));
@@ -76,7 +76,7 @@ impl Deliveries {
         Ok(slots)
     }
 
-    async fn in_slot(&self, store: &Store, (slot, endpoint): &Listed) -> Result<Vec<Found>, Refusal> {
+    async fn in_slot(&self, store: &Store, (slot, endpoint): &Listed) -> Result<Vec<Found>> {
         let states = match self.state {
             None => vec![],
             Some(state) => match states_shown_as(state, *slot, endpoint.as_ref()) {

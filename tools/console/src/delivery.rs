@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, WebhookEndpoint,
@@ -11,14 +10,14 @@ use domain::{
 use serde_json::Value;
 use store::HomeKey;
 
-use crate::arguments::{InWorkspace, delivery_id};
+use crate::arguments::{InWorkspace, delivery_id, one_of};
 use crate::deliveries::{After, Deliveries, Found};
 use crate::jobs::{Waiting, Wanted};
 use crate::moment::{Moment, to_repeat};
 use crate::output::Output;
-use crate::refusal::{Named, unfit};
+use crate::refusal::Named;
 use crate::view::{View, beginning};
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -85,8 +84,8 @@ pub(crate) struct List {
     #[arg(long, value_name = "ID", value_parser = EndpointId::parse)]
     endpoint: Option<EndpointId>,
     /// Only deliveries in this state.
-    #[arg(long, value_parser = PossibleValuesParser::new(DeliveryState::NAMES))]
-    state: Option<String>,
+    #[arg(long, value_parser = one_of(DeliveryState::NAMES, DeliveryState::parse))]
+    state: Option<DeliveryState>,
     /// Only deliveries of events from this time on: a day (2027-01-31), a date-time (2027-01-31T12:00:00Z) or a time ago
     /// (30m, 2h, 7d).
     #[arg(long, value_name = "MOMENT", value_parser = Moment::parse)]
@@ -103,7 +102,7 @@ pub(crate) struct List {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::List(wanted) => output.list(wanted.find(console).await?.iter().map(view)),
             Self::Show { one, body } => show(console, &one, body, output).await,
@@ -114,14 +113,8 @@ impl Verb {
 }
 
 impl List {
-    async fn find(&self, console: &Console) -> Result<Vec<Found>, Refusal> {
+    async fn find(&self, console: &Console) -> Result<Vec<Found>> {
         let workspace = console.workspace(self.within.workspace).await?.id;
-        let state = self
-            .state
-            .as_deref()
-            .map(DeliveryState::parse)
-            .transpose()
-            .map_err(unfit("The state is invalid"))?;
         let after = match self.after {
             Some(id) => Some(After::Delivery(place_of(console, workspace, id).await?, id.endpoint)),
             None => None,
@@ -130,7 +123,7 @@ impl List {
         let now = console.store.now();
         let wanted = Deliveries {
             endpoint: self.endpoint,
-            state,
+            state: self.state,
             since: self.since.map(|since| since.ago(now)),
             until: self.until.map(|until| until.ago(now)),
             after,
@@ -143,18 +136,13 @@ impl List {
 }
 
 /// The position of a delivery in its slot.
-async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> Result<HomeKey, Refusal> {
+async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> Result<HomeKey> {
     let event = console.store.recorded_event(workspace, id.event).await?;
     let event = event.filter(|event| event.slots.iter().any(|slot| slot.endpoint == id.endpoint));
     event.map(|event| HomeKey { at: event.at, event: event.id }).ok_or_else(|| Named::Delivery.unknown(id))
 }
 
-async fn show(
-    console: &Console,
-    one: &OneDelivery,
-    with_body: bool,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+async fn show(console: &Console, one: &OneDelivery, with_body: bool, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     let found = one.read(console).await?;
     let delivery = &found.0;
@@ -178,7 +166,7 @@ async fn show(
 
 impl OneDelivery {
     /// The delivery, and its endpoint unless it was deleted.
-    async fn read(&self, console: &Console) -> Result<Found, Refusal> {
+    async fn read(&self, console: &Console) -> Result<Found> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let found = console.store.delivery(workspace, self.delivery).await?;
         let delivery = Named::Delivery.found(found, self.delivery)?;
@@ -202,19 +190,14 @@ fn because(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Option<&'
     }
 }
 
-async fn retry(
-    console: &Console,
-    one: &OneDelivery,
-    waiting: &Waiting,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+async fn retry(console: &Console, one: &OneDelivery, waiting: &Waiting, output: &mut Output<'_>) -> Result {
     let (delivery, _) = one.read(console).await?;
     console.endpoint_to_call(delivery.slot.workspace, delivery.slot.endpoint).await?;
     Wanted::retry(&delivery).ask(console).await?.show(console, waiting, output).await
 }
 
 impl Replay {
-    async fn run(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    async fn run(&self, console: &Console, output: &mut Output<'_>) -> Result {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let endpoint = console.endpoint_to_call(workspace, self.endpoint).await?;
         let now = console.store.now();

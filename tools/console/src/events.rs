@@ -12,10 +12,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use store::{Failure, FailureBucket};
 
+use crate::beside::Buckets;
 use crate::jobs::FIRST_DUE;
 use crate::output::Output;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 use list::{List, OneEvent};
 
 #[derive(Subcommand)]
@@ -41,12 +42,8 @@ pub(crate) struct Redrive {
     /// Only list the objects.
     #[arg(long)]
     dry_run: bool,
-    /// The failure bucket (the stack's output FailureBucketName), if it cannot be found by the stack's name.
-    #[arg(long, value_name = "NAME")]
-    bucket: Option<String>,
-    /// The bucket of files (the stack's output MediaBucketName), if it cannot be found by the stack's name.
-    #[arg(long, value_name = "NAME")]
-    media_bucket: Option<String>,
+    #[command(flatten)]
+    buckets: Buckets,
 }
 
 #[derive(Args)]
@@ -61,7 +58,7 @@ struct Which {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::List(wanted) => wanted.run(console, output).await,
             Self::Show(one) => one.show(console, output).await,
@@ -71,8 +68,8 @@ impl Verb {
 }
 
 impl Redrive {
-    async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
-        let beside = console.beside.known(self.bucket, self.media_bucket).await?;
+    async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
+        let beside = console.beside.known(self.buckets).await?;
         let bucket = &beside.failures;
         let mut failures = bucket.list(self.which.prefix.as_deref().unwrap_or_default()).await?;
         failures.sort_by(|a, b| (a.at, &a.key).cmp(&(b.at, &b.key)));
@@ -98,11 +95,7 @@ impl Redrive {
 }
 
 /// Processes one object: reads it, relays its records, then deletes it. Without a relay it only reads it.
-async fn redrive(
-    relay: Option<&Relay>,
-    bucket: &FailureBucket,
-    object: Failure,
-) -> Result<Redriven, Refusal> {
+async fn redrive(relay: Option<&Relay>, bucket: &FailureBucket, object: Failure) -> Result<Redriven> {
     let (mut records, mut relayed) = (0, false);
     let reason = match bucket.read(&object.key).await?.map(|bytes| batch_in(&bytes)) {
         None => Some("the object no longer exists: another command is relaying the same objects".to_owned()),

@@ -28,7 +28,7 @@ use uuid::Uuid;
 use crate::output::Output;
 use crate::refusal::Named;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 /// The delay after which the sweeper processes a lane whose queue message was lost.
 pub(crate) const FIRST_DUE: Duration = Duration::from_secs(120);
@@ -51,7 +51,7 @@ pub(crate) fn span(
     since: Timestamp,
     until: Option<Timestamp>,
     now: Timestamp,
-) -> Result<(Timestamp, Timestamp), Refusal> {
+) -> Result<(Timestamp, Timestamp)> {
     let until = until.unwrap_or(now).min(now);
     if since < furthest(now) {
         Err(Refusal::Range("it may begin at most 14 days ago"))
@@ -95,7 +95,7 @@ impl Wanted {
         since: Timestamp,
         until: Option<Timestamp>,
         now: Timestamp,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self> {
         let id = JobId::from_uuid(replay_of(endpoint.id, since, until));
         let (since, until) = span(since, until, now)?;
         Ok(Self::of(endpoint, id, JobKind::Replay { since, until }))
@@ -106,7 +106,7 @@ impl Wanted {
         endpoint: &WebhookEndpoint,
         since: Option<Timestamp>,
         now: Timestamp,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self> {
         let given = since.map(|since| since.as_millis().to_string()).unwrap_or_default();
         let id = named(&format!("recover|{}|{given}", endpoint.id));
         let (since, _) = span(since.unwrap_or(furthest(now)), None, now)?;
@@ -119,7 +119,7 @@ impl Wanted {
     }
 
     /// Requests the job in all its slots and wakes their lanes.
-    pub(crate) async fn ask(&self, console: &Console) -> Result<Asked, Refusal> {
+    pub(crate) async fn ask(&self, console: &Console) -> Result<Asked> {
         let store = &console.store;
         let found = jobs_of(console, self.id, &self.slots).await?;
         let (kind, at) = match found.iter().map(|of| &of.job).max_by_key(|job| job.created_at) {
@@ -180,7 +180,7 @@ pub(crate) async fn wake(console: &Console, told: &[(Slot, TellResult)]) -> usiz
 }
 
 /// The rows of a job in these slots.
-pub(crate) async fn jobs_of(console: &Console, id: JobId, slots: &[Slot]) -> Result<Vec<LaneJob>, Refusal> {
+pub(crate) async fn jobs_of(console: &Console, id: JobId, slots: &[Slot]) -> Result<Vec<LaneJob>> {
     let rows = try_join_all(slots.iter().map(|slot| console.store.job(*slot, id))).await?;
     Ok(rows.into_iter().flatten().collect())
 }
@@ -219,7 +219,7 @@ impl Asked {
         console: &Console,
         waiting: &Waiting,
         output: &mut Output<'_>,
-    ) -> Result<AskedView, Refusal> {
+    ) -> Result<AskedView> {
         if self.unqueued > 0 {
             output.remark("The queue did not accept the message: the job begins within three minutes.")?;
         }
@@ -242,12 +242,7 @@ impl Asked {
     }
 
     /// Shows the job.
-    pub(crate) async fn show(
-        &self,
-        console: &Console,
-        waiting: &Waiting,
-        output: &mut Output<'_>,
-    ) -> Result<(), Refusal> {
+    pub(crate) async fn show(&self, console: &Console, waiting: &Waiting, output: &mut Output<'_>) -> Result {
         let view = self.view(console, waiting, output).await?;
         output.one(view.view())?;
         view.end()
@@ -268,7 +263,7 @@ impl AskedView {
     }
 
     /// The result of the command that shows this.
-    pub(crate) fn end(&self) -> Result<(), Refusal> {
+    pub(crate) fn end(&self) -> Result {
         match self.waited && self.job.state == JobState::Cancelled {
             true => Err(Refusal::JobCancelled(self.job.id.to_string())),
             false => Ok(()),
@@ -310,7 +305,7 @@ impl JobView {
     }
 
     /// The jobs of an endpoint: all active ones and the 20 last requested ended ones, newest first.
-    pub(crate) async fn all_of(console: &Console, endpoint: &WebhookEndpoint) -> Result<Vec<Self>, Refusal> {
+    pub(crate) async fn all_of(console: &Console, endpoint: &WebhookEndpoint) -> Result<Vec<Self>> {
         const ENDED: usize = 20;
         let of_slots = try_join_all(endpoint.all_slots().map(|slot| console.store.jobs(slot))).await?;
         let mut by_id: BTreeMap<JobId, Vec<LaneJob>> = BTreeMap::new();
@@ -385,7 +380,7 @@ pub(crate) async fn cancel(
     endpoint: &WebhookEndpoint,
     id: JobId,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let slots: Vec<Slot> = endpoint.all_slots().collect();
     let rows = jobs_of(console, id, &slots).await?;
     try_join_all(rows.iter().map(|of| console.store.cancel_job(of))).await?;

@@ -10,7 +10,7 @@ use crate::moment::Moment;
 use crate::output::Output;
 use crate::refusal::{Named, unfit};
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -50,7 +50,7 @@ pub(crate) struct Create {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
@@ -63,7 +63,7 @@ impl Verb {
     }
 }
 
-async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     let workspace = console.workspace(wanted.within.workspace).await?;
     let grant = Grant {
@@ -91,12 +91,7 @@ fn entropy(console: &Console) -> [u64; 8] {
     numbers
 }
 
-async fn revoke(
-    console: &Console,
-    within: &InWorkspace,
-    key: KeyId,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+async fn revoke(console: &Console, within: &InWorkspace, key: KeyId, output: &mut Output<'_>) -> Result {
     let workspace = console.workspace(within.workspace).await?;
     match console.store.revoke_api_key(workspace.id, key).await? {
         Revoked::Done | Revoked::Already => {

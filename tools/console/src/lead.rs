@@ -1,21 +1,20 @@
 //! `console lead ...`
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{Consent, Lead, LeadId, LeadState};
 use futures::future::try_join;
 use serde_json::Value;
 use store::{LeadPage, Page, Store};
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, one_of};
 use crate::changed::{Decision, changed};
 use crate::message::{progress_view, tries};
 use crate::output::Output;
 use crate::paging::{Limit, Listed};
-use crate::refusal::{Named, unfit};
+use crate::refusal::Named;
 use crate::unsent;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -38,8 +37,8 @@ pub(crate) struct List {
     #[command(flatten)]
     within: InWorkspace,
     /// Only leads in this state.
-    #[arg(long, value_parser = PossibleValuesParser::new(LeadState::NAMES))]
-    state: Option<String>,
+    #[arg(long, value_parser = one_of(LeadState::NAMES, LeadState::parse))]
+    state: Option<LeadState>,
     #[command(flatten)]
     limit: Limit,
     /// Only leads that follow this one in the list: the last one of the previous list.
@@ -57,7 +56,7 @@ pub(crate) struct OneLead {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::List(wanted) => wanted.find(console).await?.show(output, view, |lead| lead.id),
             Self::Show(one) => output.one(details(&one.read(console).await?)),
@@ -69,10 +68,8 @@ impl Verb {
 }
 
 impl List {
-    async fn find(&self, console: &Console) -> Result<Listed<Lead>, Refusal> {
+    async fn find(&self, console: &Console) -> Result<Listed<Lead>> {
         let workspace = console.workspace(self.within.workspace).await?.id;
-        let state =
-            self.state.as_deref().map(LeadState::parse).transpose().map_err(unfit("The state is invalid"))?;
         let from = match self.after {
             None => None,
             Some(id) => {
@@ -82,7 +79,7 @@ impl List {
         };
         let read = async |missing, from: Option<String>| {
             let most = u16::try_from(missing).unwrap_or(u16::MAX).min(Store::MOST_LEADS);
-            let page = console.store.leads(workspace, state, from.as_deref(), most).await?;
+            let page = console.store.leads(workspace, self.state, from.as_deref(), most).await?;
             Ok(Page { items: page.leads, next: page.next })
         };
         self.limit.fill(from, read).await
@@ -90,7 +87,7 @@ impl List {
 }
 
 impl OneLead {
-    async fn read(&self, console: &Console) -> Result<Lead, Refusal> {
+    async fn read(&self, console: &Console) -> Result<Lead> {
         let workspace = console.workspace(self.within.workspace).await?;
         let lead = console.store.lead(workspace.id, self.lead).await?;
         Named::Lead.found(lead, self.lead)
@@ -98,7 +95,7 @@ impl OneLead {
 }
 
 /// Retries a lead. The checks apply to the state that the lead has at the time of the write.
-async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result<Lead, Refusal> {
+async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result<Lead> {
     let store = &console.store;
     changed(
         async || {

@@ -63,6 +63,9 @@ use completions::Completions;
 use failure::Failure;
 use output::Output;
 
+/// The result of a command, or of a part of one.
+pub(crate) type Result<T = (), E = Refusal> = std::result::Result<T, E>;
+
 /// The version and the git revision of the checkout from which the console was built.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CONSOLE_REVISION"), ")");
 
@@ -91,71 +94,70 @@ enum What {
     Completions(Completions),
 }
 
-#[derive(Subcommand)]
-enum Noun {
+/// Makes the enum of the nouns and runs the verb of each. The comment of a noun is its help.
+macro_rules! nouns {
+    ($($(#[$attribute:meta])* $noun:ident($module:ident);)*) => {
+        #[derive(Subcommand)]
+        enum Noun {$(
+            $(#[$attribute])*
+            #[command(subcommand)]
+            $noun($module::Verb),
+        )*}
+
+        impl Console {
+            async fn carry_out(&self, noun: Noun, output: &mut Output<'_>) -> Result {
+                match noun {$(
+                    Noun::$noun(verb) => verb.run(self, output).await,
+                )*}
+            }
+        }
+    };
+}
+
+nouns! {
     /// Tenants' workspaces.
-    #[command(subcommand)]
-    Workspace(workspace::Verb),
+    Workspace(workspace);
     /// API keys.
-    #[command(subcommand)]
-    Key(key::Verb),
+    Key(key);
     /// Internal users (human agents).
-    #[command(subcommand)]
-    User(user::Verb),
+    User(user);
     /// Teams of internal users.
-    #[command(subcommand)]
-    Team(team::Verb),
+    Team(team);
     /// Custom attributes of contacts.
-    #[command(subcommand)]
-    Attribute(attribute::Verb),
+    Attribute(attribute);
     /// Contacts: lists, search, CSV files.
-    #[command(subcommand)]
-    Contacts(contacts::Verb),
+    Contacts(contacts);
     /// Brands in whose names workspaces send messages.
-    #[command(subcommand)]
-    Brand(brand::Verb),
+    Brand(brand);
     /// Lines: the messaging provider's numbers from which workspaces send messages.
-    #[command(subcommand)]
-    Line(line::Verb),
+    Line(line);
     /// The messaging provider's apps, whose webhooks the service accepts.
-    #[command(subcommand)]
-    Provider(provider::Verb),
+    Provider(provider);
     /// Message templates, of a workspace or of the platform.
-    #[command(subcommand)]
-    Template(template::Verb),
+    Template(template);
     /// The templates that open a workspace's conversations.
-    #[command(subcommand)]
-    Onboarding(onboarding::Verb),
+    Onboarding(onboarding);
     /// Conversations, and the messages that are still to be sent in them.
-    #[command(subcommand)]
-    Conversation(conversation::Verb),
+    Conversation(conversation);
     /// Messages and their progress.
-    #[command(subcommand)]
-    Message(message::Verb),
+    Message(message);
     /// Lead capture: how a workspace's landing pages send leads.
-    #[command(subcommand)]
-    Capture(capture::Verb),
+    Capture(capture);
     /// Leads and their progress.
-    #[command(subcommand)]
-    Lead(lead::Verb),
+    Lead(lead);
     /// Opt-outs: numbers that get no templates, neither as leads nor at the start of a conversation.
-    #[command(subcommand)]
-    OptOut(opt_out::Verb),
+    OptOut(opt_out);
     /// What is kept of a person: erase it or export it.
-    #[command(subcommand)]
-    Person(person::Verb),
+    Person(person);
     /// Customers' webhook endpoints.
-    #[command(subcommand)]
-    Webhook(webhook::Verb),
+    Webhook(webhook);
     /// Deliveries of events to webhook endpoints.
-    #[command(subcommand)]
-    Delivery(delivery::Verb),
+    Delivery(delivery);
     /// Recorded events, and changes whose events were not recorded. (Also: `event`.)
-    #[command(subcommand, alias = "event")]
-    Events(events::Verb),
+    #[command(alias = "event")]
+    Events(events);
     /// The key that seals the cursors of all workspaces.
-    #[command(subcommand)]
-    CursorKey(cursor_key::Verb),
+    CursorKey(cursor_key);
 }
 
 /// The nouns, verbs and arguments, as `docs/console.md` lists them.
@@ -168,7 +170,7 @@ pub fn command() -> clap::Command {
 /// Executes one command line and returns its exit status. `connect` gets the name given with `--stack`.
 pub async fn run(
     command_line: impl IntoIterator<Item = OsString>,
-    connect: impl AsyncFnOnce(Option<String>) -> Result<Console, Refusal>,
+    connect: impl AsyncFnOnce(Option<String>) -> Result<Console>,
     terminal: &mut Terminal,
 ) -> u8 {
     let line: Vec<OsString> = command_line.into_iter().collect();
@@ -209,9 +211,9 @@ fn explain(usage: &clap::Error, line: &[OsString], terminal: &mut Terminal) -> u
 async fn execute(
     cli: Cli,
     matches: &ArgMatches,
-    connect: impl AsyncFnOnce(Option<String>) -> Result<Console, Refusal>,
+    connect: impl AsyncFnOnce(Option<String>) -> Result<Console>,
     terminal: &mut Terminal,
-) -> Result<(), Refusal> {
+) -> Result {
     irreversible::confirm(matches, terminal)?;
     let mut output = Output::new(cli.json, cli.color, terminal);
     match cli.what {
@@ -220,34 +222,6 @@ async fn execute(
             let console = connect(cli.stack).await?;
             // The future is boxed. Otherwise the compiler would build one very deep type from the states of all verbs.
             Box::pin(console.carry_out(noun, &mut output)).await
-        }
-    }
-}
-
-impl Console {
-    async fn carry_out(&self, noun: Noun, output: &mut Output<'_>) -> Result<(), Refusal> {
-        match noun {
-            Noun::Workspace(verb) => verb.run(self, output).await,
-            Noun::Key(verb) => verb.run(self, output).await,
-            Noun::User(verb) => verb.run(self, output).await,
-            Noun::Team(verb) => verb.run(self, output).await,
-            Noun::Attribute(verb) => verb.run(self, output).await,
-            Noun::Contacts(verb) => verb.run(self, output).await,
-            Noun::Brand(verb) => verb.run(self, output).await,
-            Noun::Line(verb) => verb.run(self, output).await,
-            Noun::Provider(verb) => verb.run(self, output).await,
-            Noun::Template(verb) => verb.run(self, output).await,
-            Noun::Onboarding(verb) => verb.run(self, output).await,
-            Noun::Conversation(verb) => verb.run(self, output).await,
-            Noun::Message(verb) => verb.run(self, output).await,
-            Noun::Capture(verb) => verb.run(self, output).await,
-            Noun::Lead(verb) => verb.run(self, output).await,
-            Noun::OptOut(verb) => verb.run(self, output).await,
-            Noun::Person(verb) => verb.run(self, output).await,
-            Noun::Webhook(verb) => verb.run(self, output).await,
-            Noun::Delivery(verb) => verb.run(self, output).await,
-            Noun::Events(verb) => verb.run(self, output).await,
-            Noun::CursorKey(verb) => verb.run(self, output).await,
         }
     }
 }

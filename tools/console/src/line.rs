@@ -8,12 +8,12 @@ use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspa
 use futures::try_join;
 use store::{ConversationQuery, LineWritten, StoreError};
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, secret_text};
 use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::{Named, unfit, unused};
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -95,7 +95,7 @@ pub(crate) struct Token {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
@@ -115,7 +115,7 @@ impl Verb {
 }
 
 /// Reads the workspace first: an addition after this read changes its version, and the write fails.
-pub(crate) async fn lines_of(console: &Console, id: WorkspaceId) -> Result<(Workspace, Lines), Refusal> {
+pub(crate) async fn lines_of(console: &Console, id: WorkspaceId) -> Result<(Workspace, Lines)> {
     let workspace = console.workspace(id).await?;
     let lines = console.store.lines(id).await?;
     let lines = Lines { default: workspace.default_line.clone(), ..lines };
@@ -123,12 +123,12 @@ pub(crate) async fn lines_of(console: &Console, id: WorkspaceId) -> Result<(Work
 }
 
 impl OneLine {
-    fn of<'a>(&self, lines: &'a Lines) -> Result<&'a Line, Refusal> {
+    fn of<'a>(&self, lines: &'a Lines) -> Result<&'a Line> {
         Named::Line.found(lines.line(&self.channel), self.channel.as_str())
     }
 
     /// Whether the line was written. `false` means that it must be read again.
-    fn is_done(&self, written: LineWritten) -> Result<bool, Refusal> {
+    fn is_done(&self, written: LineWritten) -> Result<bool> {
         match written {
             LineWritten::Done => Ok(true),
             LineWritten::Changed => Ok(false),
@@ -139,7 +139,7 @@ impl OneLine {
     }
 }
 
-async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     let OneLine { within, channel } = &wanted.one;
     let (brand, account) = (wanted.brand.clone(), wanted.business_account.clone());
@@ -164,11 +164,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
 
 /// Claims the lines of a workspace that an earlier release created: without a claim, the service does not know whose the
 /// messages of their customers are. Another workspace's line is named in a warning.
-pub(crate) async fn claim_all(
-    console: &Console,
-    workspace: WorkspaceId,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+pub(crate) async fn claim_all(console: &Console, workspace: WorkspaceId, output: &mut Output<'_>) -> Result {
     for line in console.store.lines(workspace).await?.lines {
         let one = OneLine { within: InWorkspace { workspace }, channel: line.channel };
         match claim(console, &one).await {
@@ -179,7 +175,7 @@ pub(crate) async fn claim_all(
     Ok(())
 }
 
-async fn claim(console: &Console, one: &OneLine) -> Result<(), Refusal> {
+async fn claim(console: &Console, one: &OneLine) -> Result {
     changed(
         async || lines_of(console, one.within.workspace).await,
         |(_, lines)| match lines.line(&one.channel) {
@@ -200,9 +196,9 @@ impl OneLine {
     async fn change(
         &self,
         console: &Console,
-        change: impl Fn(&Line, &Workspace, &Lines) -> Result<Option<(Line, Workspace)>, Refusal>,
+        change: impl Fn(&Line, &Workspace, &Lines) -> Result<Option<(Line, Workspace)>>,
         write: impl AsyncFn(&Line, &Workspace) -> Result<LineWritten, StoreError>,
-    ) -> Result<View, Refusal> {
+    ) -> Result<View> {
         let (line, workspace) = changed(
             async || lines_of(console, self.within.workspace).await,
             |(workspace, lines)| {
@@ -216,7 +212,7 @@ impl OneLine {
         Ok(view(&line, &workspace))
     }
 
-    async fn make_default(&self, console: &Console) -> Result<View, Refusal> {
+    async fn make_default(&self, console: &Console) -> Result<View> {
         let default = |line: &Line, workspace: &Workspace, _: &Lines| {
             Ok(workspace.with_default_line(&line.channel).map(|next| (line.clone(), next)))
         };
@@ -224,7 +220,7 @@ impl OneLine {
         self.change(console, default, write).await
     }
 
-    async fn make_brands_line(&self, console: &Console) -> Result<View, Refusal> {
+    async fn make_brands_line(&self, console: &Console) -> Result<View> {
         let (_, line, workspace) = changed(
             async || lines_of(console, self.within.workspace).await,
             |(workspace, lines)| {
@@ -244,7 +240,7 @@ impl OneLine {
         Ok(view(&line, &workspace))
     }
 
-    async fn rename(&self, console: &Console, name: &str) -> Result<View, Refusal> {
+    async fn rename(&self, console: &Console, name: &str) -> Result<View> {
         let rename = |line: &Line, workspace: &Workspace, lines: &Lines| {
             let next = line.renamed(name).map_err(unfit("The name is invalid"))?;
             next.iter().try_for_each(|next| lines.check_line_name(next))?;
@@ -254,7 +250,7 @@ impl OneLine {
         self.change(console, rename, write).await
     }
 
-    async fn set_token(&self, console: &Console, token: &Secret) -> Result<View, Refusal> {
+    async fn set_token(&self, console: &Console, token: &Secret) -> Result<View> {
         let set = |line: &Line, workspace: &Workspace, _: &Lines| {
             Ok(Some((line.with_new_token(), workspace.clone())))
         };
@@ -262,7 +258,7 @@ impl OneLine {
         self.change(console, set, write).await
     }
 
-    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result {
         let store = &console.store;
         changed(
             async || {
@@ -300,14 +296,10 @@ fn newest_conversations() -> ConversationQuery {
 }
 
 impl Token {
-    fn read(&self, output: &mut Output<'_>) -> Result<Secret, Refusal> {
-        let text = match (&self.token, &self.token_file) {
-            (Some(token), _) => token.clone(),
-            (None, Some(file)) => output.read(file)?.trim_end_matches(['\r', '\n']).to_owned(),
-            // This does not occur: the command line requires one of the two.
-            (None, None) => String::new(),
-        };
-        Line::token(&text).map_err(unfit("The token is invalid"))
+    fn read(&self, output: &mut Output<'_>) -> Result<Secret> {
+        let text = secret_text(self.token.as_deref(), self.token_file.as_deref(), output)?;
+        // One of the two is required.
+        Line::token(&text.unwrap_or_default()).map_err(unfit("The token is invalid"))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
 use crate::unsent;
 use crate::view::{View, beginning};
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -39,7 +39,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::List { of, limit, after } => {
                 let listed = find(console, &of, &limit, after).await?;
@@ -59,7 +59,7 @@ async fn find(
     of: &OneConversation,
     limit: &Limit,
     after: Option<MessageId>,
-) -> Result<Listed<Message>, Refusal> {
+) -> Result<Listed<Message>> {
     let (store, workspace) = (&console.store, console.workspace(of.within.workspace).await?.id);
     known(store, workspace, of.conversation).await?;
     let before = match after {

@@ -1,17 +1,15 @@
 //! `console onboarding ...`
 
-use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::settings::onboarding::Reached;
 use domain::{Line, Onboarding, Override, TemplateId};
 use futures::try_join;
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, one_of};
 use crate::changed::{Decision, changed};
 use crate::output::Output;
-use crate::refusal::unfit;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -29,15 +27,15 @@ pub(crate) struct Set {
     #[command(flatten)]
     within: InWorkspace,
     /// Whether a caller's templates replace the whole sequence (ENTIRE) or only its first template (FIRST_ONLY).
-    #[arg(long = "override", value_parser = PossibleValuesParser::new(Override::NAMES))]
-    overriding: String,
+    #[arg(long = "override", value_parser = one_of(Override::NAMES, Override::parse))]
+    overriding: Override,
     /// The templates of the workspace or the platform, in order [default: none].
     #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = TemplateId::parse)]
     sequence: Vec<TemplateId>,
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Set(wanted) => set(console, wanted, output).await,
             Self::Show(within) => {
@@ -48,10 +46,9 @@ impl Verb {
     }
 }
 
-async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result {
     let store = &console.store;
-    let overriding = Override::parse(&wanted.overriding).map_err(unfit("The onboarding cannot be set up"))?;
-    let onboarding = Onboarding::new(overriding, wanted.sequence)?;
+    let onboarding = Onboarding::new(wanted.overriding, wanted.sequence)?;
     let (_, of_others) = changed(
         async || {
             // Read the workspace first: a deleted template or a new default line changes its version, and the write fails.

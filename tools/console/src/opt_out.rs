@@ -7,7 +7,7 @@ use domain::{Cellphone, Keywords, OptOut, WorkspaceId};
 use crate::arguments::InWorkspace;
 use crate::output::Output;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -49,7 +49,7 @@ pub(crate) struct OneNumber {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Add(OneNumber { within, cellphone }) => {
                 let workspace = console.workspace(within.workspace).await?.id;
@@ -89,7 +89,7 @@ impl Verb {
 }
 
 /// Adds a number. A number that is already present keeps the time of its first addition.
-async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) -> Result<OptOut, Refusal> {
+async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) -> Result<OptOut> {
     let store = &console.store;
     store.opt_out(workspace, &cellphone, store.now()).await?;
     // Somebody opted it in again at the same time.
@@ -97,7 +97,7 @@ async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) ->
     Ok(OptOut { chooser: Some(Chooser::Number(cellphone)), ..found })
 }
 
-fn show_keywords(own: Option<Keywords>, output: &mut Output<'_>) -> Result<(), Refusal> {
+fn show_keywords(own: Option<Keywords>, output: &mut Output<'_>) -> Result {
     let is_default = own.is_none();
     let keywords = own.unwrap_or_default();
     let view = View::new()

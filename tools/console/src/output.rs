@@ -6,10 +6,10 @@ use std::path::Path;
 use clap::ColorChoice;
 use serde::Serialize;
 
-use crate::Refusal;
 use crate::colour;
 use crate::progress::Progress;
 use crate::view::View;
+use crate::{Refusal, Result};
 
 /// The streams of a command. Standard input is for values that should not be among the arguments.
 pub struct Terminal {
@@ -42,7 +42,7 @@ impl Terminal {
     }
 
     /// Asks the person at the terminal a question and reads a line. `None` if there is nobody to ask.
-    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, Refusal> {
+    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>> {
         if !self.has_person {
             return Ok(None);
         }
@@ -82,7 +82,7 @@ impl<'a> Output<'a> {
     }
 
     /// Shows one value: in the table, one line per row.
-    pub(crate) fn one(&mut self, view: View) -> Result<(), Refusal> {
+    pub(crate) fn one(&mut self, view: View) -> Result {
         if self.json {
             return self.json(&view);
         }
@@ -96,7 +96,7 @@ impl<'a> Output<'a> {
     }
 
     /// Shows a list: as a table with one row per value.
-    pub(crate) fn list(&mut self, views: impl IntoIterator<Item = View>) -> Result<(), Refusal> {
+    pub(crate) fn list(&mut self, views: impl IntoIterator<Item = View>) -> Result {
         let views: Vec<View> = views.into_iter().collect();
         if self.json {
             return self.json(&views);
@@ -126,7 +126,7 @@ impl<'a> Output<'a> {
     }
 
     /// Shows a value of a list that goes on: in the table, its cells on one line without headings.
-    pub(crate) fn next(&mut self, view: &View) -> Result<(), Refusal> {
+    pub(crate) fn next(&mut self, view: &View) -> Result {
         if self.json {
             return self.json(view);
         }
@@ -135,12 +135,12 @@ impl<'a> Output<'a> {
     }
 
     /// Writes a remark on standard error, for people only.
-    pub(crate) fn remark(&mut self, sentence: &str) -> Result<(), Refusal> {
+    pub(crate) fn remark(&mut self, sentence: &str) -> Result {
         if self.json { Ok(()) } else { self.warn(sentence) }
     }
 
     /// Writes a problem on standard error, for people and programs. The command goes on.
-    pub(crate) fn warn(&mut self, sentence: &str) -> Result<(), Refusal> {
+    pub(crate) fn warn(&mut self, sentence: &str) -> Result {
         writeln!(self.terminal.err, "{sentence}").map_err(Refusal::Output)
     }
 
@@ -150,14 +150,14 @@ impl<'a> Output<'a> {
     }
 
     /// Reads the text of a file. `-` means standard input.
-    pub(crate) fn read(&mut self, file: &Path) -> Result<String, Refusal> {
+    pub(crate) fn read(&mut self, file: &Path) -> Result<String> {
         let not_utf_8 =
             |_| Refusal::File { path: file.display().to_string(), reason: "is not UTF-8".to_owned() };
         String::from_utf8(self.read_bytes(file)?).map_err(not_utf_8)
     }
 
     /// Reads a file. `-` means standard input.
-    pub(crate) fn read_bytes(&mut self, file: &Path) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn read_bytes(&mut self, file: &Path) -> Result<Vec<u8>> {
         let mut bytes = vec![];
         let read = match file == Path::new("-") {
             true => self.terminal.input.read_to_end(&mut bytes).map(|_| bytes),
@@ -167,7 +167,7 @@ impl<'a> Output<'a> {
     }
 
     /// The end of an output that a program such as `head` may not read to its end: a closed pipe is a success.
-    pub(crate) fn may_be_cut(written: Result<(), Refusal>) -> Result<(), Refusal> {
+    pub(crate) fn may_be_cut(written: Result) -> Result {
         match written {
             Err(Refusal::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             written => written,
@@ -185,12 +185,12 @@ impl<'a> Output<'a> {
         Progress::new(is_shown.then_some(&mut *self.terminal.err), of)
     }
 
-    fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
+    fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
         let text = serde_json::to_string(value).map_err(|error| Refusal::Output(error.into()))?;
         self.line(&text)
     }
 
-    fn line(&mut self, text: &str) -> Result<(), Refusal> {
+    fn line(&mut self, text: &str) -> Result {
         writeln!(self.terminal.out, "{text}").map_err(Refusal::Output)
     }
 }

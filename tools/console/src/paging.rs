@@ -5,7 +5,7 @@ use std::fmt::Display;
 use clap::Args;
 use store::Page;
 
-use crate::Refusal;
+use crate::Result;
 use crate::output::Output;
 use crate::view::View;
 
@@ -34,8 +34,8 @@ impl Limit {
     pub(crate) async fn fill<T>(
         &self,
         mut from: Option<String>,
-        read: impl AsyncFn(usize, Option<String>) -> Result<Page<T>, Refusal>,
-    ) -> Result<Listed<T>, Refusal> {
+        read: impl AsyncFn(usize, Option<String>) -> Result<Page<T>>,
+    ) -> Result<Listed<T>> {
         let mut rows = vec![];
         loop {
             let page = read(self.rows() - rows.len(), from).await?;
@@ -62,7 +62,7 @@ impl<T> Listed<T> {
         output: &mut Output<'_>,
         view: impl Fn(&T) -> View,
         id: impl Fn(&T) -> I,
-    ) -> Result<(), Refusal> {
+    ) -> Result {
         output.list(self.rows.iter().map(view))?;
         match self.rows.last().filter(|_| self.has_more) {
             Some(last) => output.remark(&format!("There may be more: --after {}", id(last))),

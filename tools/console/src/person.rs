@@ -14,9 +14,10 @@ use domain::{Cellphone, ContactId, Email, Erasure, ErasureState, Person};
 use serde_json::Value;
 
 use crate::arguments::InWorkspace;
+use crate::beside::Buckets;
 use crate::output::Output;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -67,17 +68,6 @@ struct By {
     email: Option<Email>,
 }
 
-/// The buckets of the stack.
-#[derive(Args)]
-pub(crate) struct Buckets {
-    /// The failure bucket (the stack's output FailureBucketName), if it cannot be found by the stack's name.
-    #[arg(long, value_name = "NAME")]
-    bucket: Option<String>,
-    /// The bucket of files (the stack's output MediaBucketName), if it cannot be found by the stack's name.
-    #[arg(long, value_name = "NAME")]
-    media_bucket: Option<String>,
-}
-
 impl Who {
     /// What the command line says about the person.
     fn person(&self) -> Person {
@@ -91,11 +81,11 @@ impl Who {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Erase { who, buckets } => {
                 let workspace = console.workspace(who.within.workspace).await?.id;
-                let beside = console.beside.known(buckets.bucket, buckets.media_bucket).await?;
+                let beside = console.beside.known(buckets).await?;
                 let erasure = erase::erase(console, &beside, workspace, who.person()).await?;
                 if let Some(at) = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done) {
                     output.remark(&format!("Repeat the command after {at} to finish the erasure."))?;
@@ -104,7 +94,7 @@ impl Verb {
             }
             Self::Export { who, buckets, output: folder } => {
                 let workspace = console.workspace(who.within.workspace).await?.id;
-                let beside = console.beside.known(buckets.bucket, buckets.media_bucket).await?;
+                let beside = console.beside.known(buckets).await?;
                 output.one(export::export(console, &beside, workspace, who.person(), &folder).await?)
             }
             Self::Erasures(within) => {

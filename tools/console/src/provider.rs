@@ -6,11 +6,12 @@ use clap::{Args, Subcommand};
 use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
 use serde_json::Value;
 
+use crate::arguments::secret_text;
 use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::{Named, unfit};
 use crate::view::View;
-use crate::{Console, Refusal, line};
+use crate::{Console, Refusal, Result, line};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -69,7 +70,7 @@ pub(crate) struct AppSecret {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create(wanted) => create(console, wanted, output).await,
             Self::List => output.list(console.store.provider_apps().await?.iter().map(view)),
@@ -85,7 +86,7 @@ impl Verb {
     }
 }
 
-async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     if let Some(workspace) = wanted.only {
         console.workspace(workspace).await?;
@@ -126,19 +127,14 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
 }
 
 /// The workspaces whose lines the app speaks for.
-async fn speaks_for(console: &Console, only: Option<WorkspaceId>) -> Result<Vec<WorkspaceId>, Refusal> {
+async fn speaks_for(console: &Console, only: Option<WorkspaceId>) -> Result<Vec<WorkspaceId>> {
     Ok(match only {
         Some(only) => vec![only],
         None => console.store.workspaces().await?.iter().map(|workspace| workspace.id).collect(),
     })
 }
 
-async fn rotate(
-    console: &Console,
-    one: &OneApp,
-    secret: &AppSecret,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+async fn rotate(console: &Console, one: &OneApp, secret: &AppSecret, output: &mut Output<'_>) -> Result {
     let (store, secret) = (&console.store, secret.read(output)?);
     let app = changed(
         async || Ok(store.provider_apps().await?),
@@ -153,14 +149,10 @@ async fn rotate(
 }
 
 impl AppSecret {
-    fn read(&self, output: &mut Output<'_>) -> Result<Secret, Refusal> {
-        let text = match (&self.secret, &self.secret_file) {
-            (Some(secret), _) => secret.clone(),
-            (None, Some(file)) => output.read(file)?.trim_end_matches(['\r', '\n']).to_owned(),
-            // This does not occur: the command line requires one of the two.
-            (None, None) => String::new(),
-        };
-        ProviderApp::secret(&text).map_err(unfit("The app secret is invalid"))
+    fn read(&self, output: &mut Output<'_>) -> Result<Secret> {
+        let text = secret_text(self.secret.as_deref(), self.secret_file.as_deref(), output)?;
+        // One of the two is required.
+        ProviderApp::secret(&text.unwrap_or_default()).map_err(unfit("The app secret is invalid"))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The reasons why a command was not executed: one sentence for each.
 
+use crate::Result;
 use std::error::Error;
 use std::fmt::Display;
 
@@ -374,7 +375,7 @@ impl Named {
     }
 
     /// What was found under this id, which must exist.
-    pub(crate) fn found<T>(self, found: Option<T>, id: impl Display) -> Result<T, Refusal> {
+    pub(crate) fn found<T>(self, found: Option<T>, id: impl Display) -> Result<T> {
         found.ok_or_else(|| self.unknown(id))
     }
 }
@@ -385,6 +386,6 @@ pub(crate) fn unfit(what: &'static str) -> impl Fn(Unfit) -> Refusal + Copy {
 }
 
 /// Refuses to delete a setting that is used.
-pub(crate) fn unused(what: &'static str, by: Vec<UsedBy>) -> Result<(), Refusal> {
+pub(crate) fn unused(what: &'static str, by: Vec<UsedBy>) -> Result {
     if by.is_empty() { Ok(()) } else { Err(Refusal::InUse { what, by }) }
 }

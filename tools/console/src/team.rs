@@ -8,7 +8,7 @@ use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::{Named, unfit, unused};
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -62,7 +62,7 @@ pub(crate) struct Members {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create { within, name, users } => create(console, &within, &name, users, output).await,
             Self::Add(members) => {
@@ -91,7 +91,7 @@ async fn create(
     name: &str,
     users: Vec<UserRef>,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let store = &console.store;
     let workspace = console.workspace(within.workspace).await?;
     let members = ids_of(console, workspace.id, users).await?;
@@ -111,7 +111,7 @@ async fn create(
 }
 
 /// Reads the workspace first: an addition after this read changes its version, and the write fails.
-async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Vec<Team>), Refusal> {
+async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Vec<Team>)> {
     let workspace = console.workspace(id).await?;
     Ok((workspace, console.store.teams(id).await?))
 }
@@ -119,9 +119,9 @@ async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Vec<Team
 async fn change(
     console: &Console,
     members: Members,
-    change: impl Fn(&Team, &[UserId]) -> Result<Option<Team>, Refusal>,
+    change: impl Fn(&Team, &[UserId]) -> Result<Option<Team>>,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let workspace = console.workspace(members.one.within.workspace).await?;
     let users = ids_of(console, workspace.id, members.users).await?;
     let team = changed(
@@ -132,12 +132,7 @@ async fn change(
     show(console, &team.await?, output).await
 }
 
-async fn rename(
-    console: &Console,
-    one: &OneTeam,
-    name: &str,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+async fn rename(console: &Console, one: &OneTeam, name: &str, output: &mut Output<'_>) -> Result {
     let team = changed(
         async || read(console, one.within.workspace).await,
         |(_, teams)| {
@@ -151,7 +146,7 @@ async fn rename(
     show(console, &team.await?, output).await
 }
 
-async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Result {
     console.workspace(one.within.workspace).await?;
     changed(
         async || one.read(console).await,
@@ -163,12 +158,12 @@ async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Re
 }
 
 impl OneTeam {
-    async fn read(&self, console: &Console) -> Result<Team, Refusal> {
+    async fn read(&self, console: &Console) -> Result<Team> {
         Named::Team.found(console.store.team(self.within.workspace, self.team).await?, self.team)
     }
 }
 
-async fn show(console: &Console, team: &Team, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn show(console: &Console, team: &Team, output: &mut Output<'_>) -> Result {
     let users = shown_users(console, team.workspace_id, std::slice::from_ref(team), output).await?;
     output.one(view(team, &users))
 }
@@ -179,7 +174,7 @@ async fn shown_users(
     workspace: WorkspaceId,
     teams: &[Team],
     output: &Output<'_>,
-) -> Result<Vec<User>, Refusal> {
+) -> Result<Vec<User>> {
     let named = teams.iter().flat_map(|team| team.members.iter().take(MEMBERS_SHOWN));
     let named: Vec<UserRef> = named.copied().map(UserRef::Id).collect();
     match output.is_json() {
@@ -191,11 +186,7 @@ async fn shown_users(
 /// The number of members that a table shows for each team.
 const MEMBERS_SHOWN: usize = 3;
 
-async fn ids_of(
-    console: &Console,
-    workspace: WorkspaceId,
-    users: Vec<UserRef>,
-) -> Result<Vec<UserId>, Refusal> {
+async fn ids_of(console: &Console, workspace: WorkspaceId, users: Vec<UserRef>) -> Result<Vec<UserId>> {
     let mut ids = vec![];
     for named in users {
         ids.push(console.user(workspace, &named).await?.id);

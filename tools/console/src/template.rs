@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::builder::{PossibleValuesParser, Resettable};
+use clap::builder::Resettable;
 use clap::{Args, Command, Subcommand};
 use domain::settings::template::{
     ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable,
@@ -12,12 +12,12 @@ use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, W
 use serde_json::{Value, json};
 use store::TemplateOwner;
 
-use crate::arguments::WORKSPACE;
+use crate::arguments::{WORKSPACE, one_of};
 use crate::changed::{Decision, changed};
 use crate::output::Output;
-use crate::refusal::{Named, unfit, unused};
+use crate::refusal::{Named, unused};
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -66,8 +66,8 @@ pub(crate) struct Create {
     #[arg(long)]
     language: String,
     /// The provider.
-    #[arg(long, default_value = "WHATSAPP", value_parser = PossibleValuesParser::new(Provider::NAMES))]
-    provider: String,
+    #[arg(long, default_value = "WHATSAPP", value_parser = one_of(Provider::NAMES, Provider::parse))]
+    provider: Provider,
     /// A variable of the body; repeat for several, in the order of the body.
     #[arg(long = "variable", value_name = "NAME=SOURCE", value_parser = variable)]
     variables: Vec<Variable>,
@@ -107,7 +107,7 @@ pub(crate) struct Approval {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create(wanted) => create(console, wanted, output).await,
             Self::List(within) => {
@@ -133,11 +133,11 @@ impl Verb {
     }
 }
 
-async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     let new = NewTemplate {
         scope: wanted.within.scope(console).await?,
-        provider: Provider::parse(&wanted.provider).map_err(unfit("The template cannot be created"))?,
+        provider: wanted.provider,
         name: &wanted.name,
         language: &wanted.language,
         variables: wanted.variables,
@@ -156,15 +156,12 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
 }
 
 impl OneTemplate {
-    async fn read(&self, console: &Console, scope: TemplateScope) -> Result<Template, Refusal> {
+    async fn read(&self, console: &Console, scope: TemplateScope) -> Result<Template> {
         Named::Template.found(console.store.template(scope, self.template).await?, self.template)
     }
 
     /// Reads the owner first: a change after this read changes its version, and the write fails.
-    async fn read_with_uses(
-        &self,
-        console: &Console,
-    ) -> Result<(TemplateOwner, Template, Vec<UsedBy>), Refusal> {
+    async fn read_with_uses(&self, console: &Console) -> Result<(TemplateOwner, Template, Vec<UsedBy>)> {
         let owner = self.within.owner(console).await?;
         let template = self.read(console, owner.scope()).await?;
         let uses = match &owner {
@@ -177,7 +174,7 @@ impl OneTemplate {
         Ok((owner, template, uses))
     }
 
-    async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result<(), Refusal> {
+    async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result {
         let template = changed(
             async || self.within.read(console).await,
             |(_, of_scope)| {
@@ -192,7 +189,7 @@ impl OneTemplate {
         output.one(view(&template.await?))
     }
 
-    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result {
         changed(
             async || self.read_with_uses(console).await,
             |(_, _, by)| unused("template", by.clone()).map(Decision::Changed),
@@ -215,20 +212,20 @@ pub(crate) fn without_default_workspace(command: Command, line: &[OsString]) -> 
 
 impl InScope {
     /// Reads the owner first: a change after this read changes its version, and the write fails.
-    async fn read(&self, console: &Console) -> Result<(TemplateOwner, Vec<Template>), Refusal> {
+    async fn read(&self, console: &Console) -> Result<(TemplateOwner, Vec<Template>)> {
         let owner = self.owner(console).await?;
         let templates = console.store.templates_of(owner.scope()).await?;
         Ok((owner, templates))
     }
 
-    async fn owner(&self, console: &Console) -> Result<TemplateOwner, Refusal> {
+    async fn owner(&self, console: &Console) -> Result<TemplateOwner> {
         match self.workspace {
             Some(id) => Ok(TemplateOwner::Workspace(Box::new(console.workspace(id).await?))),
             None => Ok(console.store.platform_templates().await?),
         }
     }
 
-    async fn scope(&self, console: &Console) -> Result<TemplateScope, Refusal> {
+    async fn scope(&self, console: &Console) -> Result<TemplateScope> {
         match self.workspace {
             Some(id) => Ok(TemplateScope::Workspace(console.workspace(id).await?.id)),
             None => Ok(TemplateScope::Platform),
@@ -241,7 +238,7 @@ impl Approval {
         &self,
         console: &Console,
         change: impl Fn(&Template) -> Result<Option<Template>, TemplateUnfit>,
-    ) -> Result<Template, Refusal> {
+    ) -> Result<Template> {
         let scope = self.one.within.scope(console).await?;
         changed(
             async || self.one.read(console, scope).await,

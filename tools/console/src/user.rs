@@ -7,12 +7,12 @@ use domain::{
 };
 use store::UserCreated;
 
-use crate::arguments::{InWorkspace, user_ref};
+use crate::arguments::{InWorkspace, one_of, user_ref};
 use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::{Named, unfit};
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -67,8 +67,8 @@ pub(crate) struct Change {
     #[arg(long, conflicts_with = "cellphone")]
     no_cellphone: bool,
     /// Language.
-    #[arg(long, alias = "language-code", value_parser = clap::builder::PossibleValuesParser::new(Language::NAMES))]
-    language: Option<String>,
+    #[arg(long, alias = "language-code", value_parser = one_of(Language::NAMES, Language::parse))]
+    language: Option<Language>,
     /// Remove the language.
     #[arg(long, conflicts_with = "language")]
     no_language: bool,
@@ -91,12 +91,12 @@ pub(crate) struct Create {
     #[arg(long)]
     cellphone: Option<String>,
     /// Language.
-    #[arg(long, alias = "language-code", value_parser = clap::builder::PossibleValuesParser::new(Language::NAMES))]
-    language: Option<String>,
+    #[arg(long, alias = "language-code", value_parser = one_of(Language::NAMES, Language::parse))]
+    language: Option<Language>,
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
@@ -105,7 +105,7 @@ impl Verb {
                 output.list(users.iter().map(view))
             }
             Self::Update(update) => {
-                let wanted = update.change.read()?;
+                let wanted = update.change.read();
                 update.one.change(console, |user, now| user.changed(&wanted, now), output).await
             }
             Self::Disable(one) => one.change(console, User::disabled, output).await,
@@ -114,7 +114,7 @@ impl Verb {
     }
 }
 
-async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     let workspace = console.workspace(wanted.within.workspace).await?;
     let email = Email::parse(&wanted.email).map_err(unfit("The e-mail address is invalid"))?;
@@ -122,7 +122,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         first_name: optional(&wanted.first_name, "The first name is invalid", PersonName::parse)?,
         last_name: optional(&wanted.last_name, "The last name is invalid", PersonName::parse)?,
         cellphone: optional(&wanted.cellphone, "The cellphone is invalid", Cellphone::parse)?,
-        language: optional(&wanted.language, "The language is invalid", Language::parse)?,
+        language: wanted.language,
         ..User::new(UserId::generate(store.ids()), workspace.id, email, store.now())
     };
     match store.create_user(&user).await? {
@@ -137,7 +137,7 @@ impl OneUser {
         console: &Console,
         change: impl Fn(&User, Timestamp) -> Option<User>,
         output: &mut Output<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result {
         let workspace = console.workspace(self.within.workspace).await?;
         let user = changed(
             async || console.user(workspace.id, &self.user).await,
@@ -149,14 +149,13 @@ impl OneUser {
 }
 
 impl Change {
-    fn read(self) -> Result<UserChange, Refusal> {
-        let language = optional(&self.language, "The language is invalid", Language::parse)?;
-        Ok(UserChange {
+    fn read(self) -> UserChange {
+        UserChange {
             first_name: patch(self.first_name, self.no_first_name),
             last_name: patch(self.last_name, self.no_last_name),
             cellphone: patch(self.cellphone, self.no_cellphone),
-            language: patch(language, self.no_language),
-        })
+            language: patch(self.language, self.no_language),
+        }
     }
 }
 
@@ -172,13 +171,13 @@ fn optional<T>(
     text: &Option<String>,
     what: &'static str,
     parse: impl FnOnce(&str) -> Result<T, Unfit>,
-) -> Result<Option<T>, Refusal> {
+) -> Result<Option<T>> {
     text.as_deref().map(parse).transpose().map_err(unfit(what))
 }
 
 impl Console {
     /// Finds the user by id or e-mail address.
-    pub(crate) async fn user(&self, workspace: WorkspaceId, user: &UserRef) -> Result<User, Refusal> {
+    pub(crate) async fn user(&self, workspace: WorkspaceId, user: &UserRef) -> Result<User> {
         let id = match user {
             UserRef::Id(id) => id.to_string(),
             UserRef::Email(email) => email.as_str().to_owned(),

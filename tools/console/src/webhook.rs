@@ -22,7 +22,7 @@ use crate::moment::{Moment, to_repeat};
 use crate::output::Output;
 use crate::refusal::Named;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 use endpoint::{OneEndpoint, bearable, cap, enabled_view, endpoint_view, filter, receiver_key, slots};
 use listen::Listen;
@@ -129,7 +129,7 @@ pub(crate) struct Create {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
@@ -156,7 +156,7 @@ impl Verb {
     }
 }
 
-async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     let url = EndpointUrl::parse(&wanted.url, &console.trusted)?;
     let api_key = receiver_key(&wanted.api_key)?;
@@ -194,11 +194,7 @@ fn fresh_secret(console: &Console) -> SigningSecret {
     SigningSecret::from_entropy(entropy)
 }
 
-async fn add(
-    console: &Console,
-    endpoint: &WebhookEndpoint,
-    secrets: &EndpointSecrets,
-) -> Result<(), Refusal> {
+async fn add(console: &Console, endpoint: &WebhookEndpoint, secrets: &EndpointSecrets) -> Result {
     changed(
         async || {
             // Read the workspace first: an addition after this read changes its version, and the write fails.
@@ -215,7 +211,7 @@ async fn add(
     .await
 }
 
-async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
     let endpoint = one.read(console).await?;
     let secrets = one.secrets(console).await?;
     let paces = try_join_all(endpoint.all_slots().map(|slot| console.store.endpoint_pace(slot))).await?;
@@ -226,12 +222,7 @@ async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
 
 /// Enables the endpoint before it requests the job, so that a worker finds the endpoint enabled. If the command is
 /// interrupted between the two steps, repeat it.
-async fn enable(
-    console: &Console,
-    one: &OneEndpoint,
-    waiting: &Waiting,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+async fn enable(console: &Console, one: &OneEndpoint, waiting: &Waiting, output: &mut Output<'_>) -> Result {
     let now = console.store.now();
     let enabled = one.change(console, |endpoint| endpoint.enabled(now)).await?;
     let job = Wanted::enable(&enabled).ask(console).await?.view(console, waiting, output).await?;
@@ -239,7 +230,7 @@ async fn enable(
     job.end()
 }
 
-async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
     let (store, id) = (&console.store, one.endpoint);
     let workspace = console.workspace(one.within.workspace).await?.id;
     remove(console, workspace, id).await?;
@@ -256,7 +247,7 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
 
 /// Removes an endpoint. If it no longer exists, this is a success, so you can repeat a command that was interrupted
 /// after the deletion.
-async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Result<(), Refusal> {
+async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Result {
     changed(
         async || Ok(console.store.endpoint(workspace, id).await?),
         |_| Ok(Decision::Changed(())),
@@ -269,7 +260,7 @@ async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Re
 }
 
 /// Sends a test event like the event of any change: writes the delivery and its event, then wakes the lane.
-async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
     let (store, now) = (&console.store, console.store.now());
     let workspace = console.workspace(one.within.workspace).await?;
     let endpoint = console.endpoint_to_call(workspace.id, one.endpoint).await?;
@@ -298,12 +289,7 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
 
 /// The first phase of a rotation. An interrupted command created a secret that nobody saw: `--replace` creates
 /// another.
-async fn rotate(
-    console: &Console,
-    one: &OneEndpoint,
-    replace: bool,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+async fn rotate(console: &Console, one: &OneEndpoint, replace: bool, output: &mut Output<'_>) -> Result {
     let secret = fresh_secret(console);
     let rotated = |seen: &SigningSecrets| seen.rotated(secret.clone(), replace, console.store.now());
     let secrets = one.change_secrets(console, rotated).await?;
@@ -318,7 +304,7 @@ async fn rotate(
 }
 
 /// The second phase of a rotation. A repetition succeeds, because the rotation already has the requested state.
-async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
     let activated = one.change_secrets(console, |seen| seen.activated(console.store.now())).await;
     let (activated, until) = match activated {
         Ok(secrets) => (true, secrets.previous.map(|(_, until)| until)),
@@ -338,7 +324,7 @@ async fn recover(
     since: Option<Moment>,
     waiting: &Waiting,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let workspace = console.workspace(one.within.workspace).await?.id;
     let endpoint = console.endpoint_to_call(workspace, one.endpoint).await?;
     let now = console.store.now();

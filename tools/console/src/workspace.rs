@@ -10,7 +10,7 @@ use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::unfit;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -48,7 +48,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create { name, id } => create(console, &name, id, output).await,
             Self::List => list(console, output).await,
@@ -73,12 +73,7 @@ impl Verb {
     }
 }
 
-async fn create(
-    console: &Console,
-    name: &str,
-    id: Option<WorkspaceId>,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+async fn create(console: &Console, name: &str, id: Option<WorkspaceId>, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
     let workspace = Workspace::new(id, name, store.now()).map_err(unfit("The name is invalid"))?;
@@ -95,9 +90,9 @@ async fn create(
 async fn change(
     console: &Console,
     within: &InWorkspace,
-    change: impl Fn(&Workspace) -> Result<Option<Workspace>, Refusal>,
+    change: impl Fn(&Workspace) -> Result<Option<Workspace>>,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let workspace = changed(
         async || {
             let workspace = console.workspace(within.workspace).await?;
@@ -110,7 +105,7 @@ async fn change(
     output.one(view(&workspace.await?))
 }
 
-async fn list(console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+async fn list(console: &Console, output: &mut Output<'_>) -> Result {
     let workspaces = console.store.workspaces().await?;
     output.list(workspaces.iter().map(view))?;
     let mut by_name: BTreeMap<&str, Vec<String>> = BTreeMap::new();

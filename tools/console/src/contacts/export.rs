@@ -11,7 +11,7 @@ use super::columns::{Column, Formulas};
 use super::view::row;
 use crate::output::Output;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 pub(super) async fn run(
     console: &Console,
@@ -19,7 +19,7 @@ pub(super) async fn run(
     file: Option<&Path>,
     formulas: Formulas,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let store = &console.store;
     let (now, definitions) = (store.now(), store.definitions(workspace).await?);
     if let Some(path) = file {
@@ -51,7 +51,7 @@ async fn write_csv(
     columns: &[Column<'_>],
     formulas: Formulas,
     to: &mut dyn Write,
-) -> Result<usize, Refusal> {
+) -> Result<usize> {
     let unwritable = |error: csv::Error| match error.into_kind() {
         csv::ErrorKind::Io(error) => Refusal::Output(error),
         other => Refusal::Output(std::io::Error::other(format!("{other:?}"))),
@@ -77,7 +77,7 @@ async fn write_json(
     definitions: &Definitions,
     now: Timestamp,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let mut pages = Pages::of(console, workspace);
     let mut before = "[";
     while let Some(contacts) = pages.next().await? {
@@ -105,7 +105,7 @@ impl<'a> Pages<'a> {
         Self { console, workspace, after: None, is_over: false }
     }
 
-    async fn next(&mut self) -> Result<Option<Vec<Contact>>, Refusal> {
+    async fn next(&mut self) -> Result<Option<Vec<Contact>>> {
         if self.is_over {
             return Ok(None);
         }

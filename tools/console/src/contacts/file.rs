@@ -6,8 +6,8 @@ use std::path::Path;
 use csv::ByteRecord;
 
 use super::columns::{Column, Formulas, REASON};
-use crate::Refusal;
 use crate::output::Output;
+use crate::{Refusal, Result};
 
 /// What an import reads.
 #[derive(Clone, Copy)]
@@ -34,7 +34,7 @@ impl<'p> Table<'p> {
         path: &'p Path,
         columns: impl Fn(&[&str]) -> Result<Vec<Column<'d>>, String>,
         output: &mut Output<'_>,
-    ) -> Result<(Self, Vec<Column<'d>>), Refusal> {
+    ) -> Result<(Self, Vec<Column<'d>>)> {
         let bytes = output.read_bytes(path)?;
         // Spreadsheet programs often write a byte order mark first.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -91,7 +91,7 @@ pub(super) struct Rejects<'p> {
 
 impl<'p> Rejects<'p> {
     /// Creates the file before the import, so that an import is not begun whose refused rows cannot be written.
-    pub(super) fn create(path: &'p Path, table: &Table<'_>) -> Result<Self, Refusal> {
+    pub(super) fn create(path: &'p Path, table: &Table<'_>) -> Result<Self> {
         let canonical = |path: &Path| path.canonicalize().ok();
         if canonical(path).is_some_and(|rejects| canonical(table.path) == Some(rejects)) {
             return Err(refused(path, "is the file to import; name another one".to_owned()));
@@ -109,7 +109,7 @@ impl<'p> Rejects<'p> {
         mut self,
         table: &Table<'_>,
         rows: impl Iterator<Item = (usize, &'r str)>,
-    ) -> Result<(), Refusal> {
+    ) -> Result {
         for (number, reason) in rows {
             if let Some(record) = table.records.get(number - FIRST) {
                 self.add(record, reason)?;
@@ -118,7 +118,7 @@ impl<'p> Rejects<'p> {
         self.csv.flush().map_err(|error| refused(self.path, error.to_string()))
     }
 
-    fn add(&mut self, record: &ByteRecord, reason: &str) -> Result<(), Refusal> {
+    fn add(&mut self, record: &ByteRecord, reason: &str) -> Result {
         // The reason comes first, so that it has its column also in a row with too few or too many cells.
         let cells = record.iter().enumerate().filter(|(at, _)| Some(*at) != self.earlier);
         let cells = std::iter::once(reason.as_bytes()).chain(cells.map(|(_, cell)| cell));

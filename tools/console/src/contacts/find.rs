@@ -11,7 +11,7 @@ use crate::arguments::{InWorkspace, contact_ref};
 use crate::output::Output;
 use crate::paging::Limit;
 use crate::refusal::Named;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Args)]
 pub(crate) struct List {
@@ -52,24 +52,19 @@ pub(crate) struct OneContact {
 }
 
 impl List {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         self.which.show(console, None, output).await
     }
 }
 
 impl Search {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         self.which.show(console, Some(self.text), output).await
     }
 }
 
 impl Which {
-    async fn show(
-        self,
-        console: &Console,
-        search: Option<SearchQuery>,
-        output: &mut Output<'_>,
-    ) -> Result<(), Refusal> {
+    async fn show(self, console: &Console, search: Option<SearchQuery>, output: &mut Output<'_>) -> Result {
         let (store, workspace) = (&console.store, console.workspace(self.within.workspace).await?.id);
         let from = match self.after {
             None => None,
@@ -94,7 +89,7 @@ impl Which {
 }
 
 impl OneContact {
-    pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result {
         let (store, workspace) = (&console.store, console.workspace(self.within.workspace).await?.id);
         let contact = known(console, workspace, &self.contact).await?;
         let opted_out = async {
@@ -109,7 +104,7 @@ impl OneContact {
 }
 
 /// Reads a contact, and refuses an unknown one.
-async fn known(console: &Console, workspace: WorkspaceId, contact: &ContactRef) -> Result<Contact, Refusal> {
+async fn known(console: &Console, workspace: WorkspaceId, contact: &ContactRef) -> Result<Contact> {
     let store = &console.store;
     let id = match contact {
         ContactRef::Id(id) => Some(*id),

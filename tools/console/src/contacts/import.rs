@@ -19,7 +19,7 @@ use super::file::{Rejects, Source, Table};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 /// The number of chains that are imported at the same time: enough to hide the round trips, and far below a table's
 /// capacity.
@@ -42,7 +42,7 @@ pub(super) async fn run(
     effect: Effect,
     rejects: Option<&Path>,
     output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+) -> Result {
     let store = &console.store;
     let (definitions, users) = try_join(store.definitions(workspace), store.users(workspace)).await?;
     let users = Users::new(users);
@@ -103,7 +103,7 @@ impl Import<'_> {
         &self,
         rows: Vec<Row<'_>>,
         progress: &RefCell<Progress<'_>>,
-    ) -> Result<Vec<(usize, Taken)>, Refusal> {
+    ) -> Result<Vec<(usize, Taken)>> {
         let (mut taken, mut planned) = (vec![], Planned::new());
         for row in rows {
             taken.push((row.number, self.row(&row, &mut planned).await?));
@@ -113,7 +113,7 @@ impl Import<'_> {
     }
 
     /// Imports a row. An error ends the whole import.
-    async fn row(&self, row: &Row<'_>, planned: &mut Planned) -> Result<Taken, Refusal> {
+    async fn row(&self, row: &Row<'_>, planned: &mut Planned) -> Result<Taken> {
         for attempt in 0..TRIES {
             let busy = match self.merge(row, planned).await {
                 Ok(Some(taken)) => return Ok(taken),
@@ -269,7 +269,7 @@ impl Report {
     }
 
     /// Always shows the counts: if some rows failed, the other rows were still imported.
-    fn show(self, of: usize, effect: Effect, output: &mut Output<'_>) -> Result<(), Refusal> {
+    fn show(self, of: usize, effect: Effect, output: &mut Output<'_>) -> Result {
         let failed = |failed: &FailedRow| json!({ "row": failed.row, "error": failed.error });
         let view = View::new()
             .value("created", "created", self.created)

@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 #[derive(Args)]
 pub(crate) struct List {
@@ -44,14 +44,14 @@ pub(crate) struct OneEvent {
 }
 
 impl List {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         let listed = self.find(console).await?;
         listed.show(output, |deliveries| row(deliveries), |deliveries| deliveries[0].0.event)
     }
 
     /// The deliveries of each event. The store has no list of events: each recorded event has a delivery, and all
     /// deliveries of an event have its time.
-    async fn find(&self, console: &Console) -> Result<Listed<Vec<Found>>, Refusal> {
+    async fn find(&self, console: &Console) -> Result<Listed<Vec<Found>>> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let after = match self.after {
             None => None,
@@ -76,13 +76,13 @@ impl List {
     }
 }
 
-async fn recorded(console: &Console, workspace: WorkspaceId, id: EventId) -> Result<RecordedEvent, Refusal> {
+async fn recorded(console: &Console, workspace: WorkspaceId, id: EventId) -> Result<RecordedEvent> {
     let event = console.store.recorded_event(workspace, id).await?;
     Named::Event.found(event, id)
 }
 
 impl OneEvent {
-    pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result {
         let (store, workspace) = (&console.store, console.workspace(self.within.workspace).await?.id);
         let event = recorded(console, workspace, self.event).await?;
         let endpoints = store.endpoints(workspace).await?;

@@ -5,11 +5,11 @@ use edge::view;
 use store::{HomeKey, NewEvent};
 
 use crate::jobs::{FIRST_DUE, wake};
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 /// Records the event of an erased contact with its deliveries, and wakes their lanes. A repeat only wakes them again.
 /// A message that a queue does not accept is left to the sweeper.
-pub(crate) async fn record(console: &Console, of: &Erasure, contact: ContactId) -> Result<(), Refusal> {
+pub(crate) async fn record(console: &Console, of: &Erasure, contact: ContactId) -> Result {
     let (store, workspace) = (&console.store, of.workspace_id);
     let event = Event::of_change(EventType::ContactErased, workspace, contact.as_uuid(), 1, of.asked_at);
     let slots = match store.recorded_event(workspace, event.id).await? {

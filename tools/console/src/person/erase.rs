@@ -22,7 +22,7 @@ use crate::person::contact_erased;
 use crate::person::events::{AFTER, Subject};
 use crate::person::failures::{Holding, Needles};
 use crate::person::finding::{Found, find};
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 /// The namespace of the ids that stand for objects of the failure bucket.
 const OBJECTS: Uuid = Uuid::from_u128(0xc64a_0f3e_81b7_4d29_9e05_7ab1_f2d8_6c13);
@@ -33,7 +33,7 @@ pub(crate) async fn erase(
     beside: &KnownStack,
     workspace: WorkspaceId,
     asked: Person,
-) -> Result<Erasure, Refusal> {
+) -> Result<Erasure> {
     let store = &console.store;
     let erasures = store.erasures(workspace).await?;
     let found = find(console, workspace, asked).await?;
@@ -64,7 +64,7 @@ pub(crate) async fn erase(
     }
 }
 
-async fn kept(store: &Store, next: Erasure) -> Result<Erasure, Refusal> {
+async fn kept(store: &Store, next: Erasure) -> Result<Erasure> {
     match store.keep_erasure(&next).await? {
         true => Ok(next),
         false => Err(Refusal::Contended),
@@ -72,12 +72,7 @@ async fn kept(store: &Store, next: Erasure) -> Result<Erasure, Refusal> {
 }
 
 /// One pass over everything that was found now or before.
-async fn pass(
-    console: &Console,
-    beside: &KnownStack,
-    mut erasure: Erasure,
-    found: Found,
-) -> Result<Erasure, Refusal> {
+async fn pass(console: &Console, beside: &KnownStack, mut erasure: Erasure, found: Found) -> Result<Erasure> {
     let store = &console.store;
     // The row keeps all that is known of the person before anything is deleted: afterwards nothing leads to it.
     if found.person != erasure.person {
@@ -170,7 +165,7 @@ impl Pass<'_> {
         self.targets.iter().filter(|target| target.kind == kind).map(|target| target.id).collect()
     }
 
-    async fn count(&self, kind: TargetKind, id: &Uuid, counts: &[(&str, u64)]) -> Result<(), Refusal> {
+    async fn count(&self, kind: TargetKind, id: &Uuid, counts: &[(&str, u64)]) -> Result {
         if counts.iter().any(|(_, count)| *count > 0) {
             let target = Target::new(self.erasure.pass(), kind, *id);
             self.store.count_target(&self.erasure, &target, counts).await?;
@@ -178,13 +173,13 @@ impl Pass<'_> {
         Ok(())
     }
 
-    async fn lead(&self, id: LeadId) -> Result<(), Refusal> {
+    async fn lead(&self, id: LeadId) -> Result {
         let Some(lead) = self.store.lead(self.workspace(), id).await? else { return Ok(()) };
         self.count(TargetKind::Lead, id.as_uuid(), &[("leads", 1), ("consents", 1)]).await?;
         Ok(self.store.erase_lead(&lead).await?)
     }
 
-    async fn conversation(&self, id: ConversationId) -> Result<(), Refusal> {
+    async fn conversation(&self, id: ConversationId) -> Result {
         changed(
             async || Ok(self.store.whole_conversation(self.workspace(), id).await?),
             |_| Ok(Decision::Changed(())),
@@ -199,11 +194,7 @@ impl Pass<'_> {
     }
 
     /// Returns `false` if the conversation was changed since it was read.
-    async fn erase_conversation(
-        &self,
-        id: ConversationId,
-        whole: &PersonConversation,
-    ) -> Result<bool, Refusal> {
+    async fn erase_conversation(&self, id: ConversationId, whole: &PersonConversation) -> Result<bool> {
         let (store, person) = (self.store, self.person());
         let erased = self.erased_messages(whole);
         let is_alone = self.is_alone(whole);
@@ -245,7 +236,7 @@ impl Pass<'_> {
     }
 
     /// The bytes and the row of a file.
-    async fn file(&self, id: MediaId) -> Result<(), Refusal> {
+    async fn file(&self, id: MediaId) -> Result {
         self.beside.media.erase(self.workspace(), id).await?;
         Ok(self.store.erase_media(self.workspace(), id).await?)
     }
@@ -270,7 +261,7 @@ impl Pass<'_> {
         whole.messages.iter().filter(is_erased).collect()
     }
 
-    async fn contact(&self, id: ContactId) -> Result<(), Refusal> {
+    async fn contact(&self, id: ContactId) -> Result {
         changed(
             async || Ok(self.store.contact(self.workspace(), id).await?),
             |contact| Ok(if contact.is_some() { Decision::Changed(()) } else { Decision::Unchanged(()) }),
@@ -288,7 +279,7 @@ impl Pass<'_> {
 
     /// The rows under the person's numbers and ids. An opt-out stays in force, without its number or id: if it were deleted, the
     /// person would get templates again.
-    async fn numbers(&self, found: &Found) -> Result<(), Refusal> {
+    async fn numbers(&self, found: &Found) -> Result {
         let counts = [("optOuts", found.opt_outs.len() as u64), ("counts", found.counts)];
         self.count(TargetKind::Numbers, self.erasure.id.as_uuid(), &counts).await?;
         for cellphone in &self.person().cellphones {
@@ -303,7 +294,7 @@ impl Pass<'_> {
     }
 
     /// The person's records in the failure bucket.
-    async fn failures(&self) -> Result<(), Refusal> {
+    async fn failures(&self) -> Result {
         let bucket = &self.beside.failures;
         let person = self.person();
         // Files were found since the targets were read.
@@ -333,14 +324,14 @@ impl Pass<'_> {
     }
 
     /// Marks a subject, so that the relay records nothing of the person from now on.
-    async fn mark(&self, subject: Subject) -> Result<(), Refusal> {
+    async fn mark(&self, subject: Subject) -> Result {
         let Erasure { person, asked_at, .. } = &self.erasure;
         let before = subject.events_before(self.store, self.workspace(), person, *asked_at).await?;
         Ok(self.store.mark_erased(self.workspace(), subject.id(), before).await?)
     }
 
     /// Redacts the events about a subject.
-    async fn events(&self, subject: Subject, about: Vec<EventAbout>) -> Result<(), Refusal> {
+    async fn events(&self, subject: Subject, about: Vec<EventAbout>) -> Result {
         let (store, workspace, Erasure { person, asked_at, .. }) =
             (self.store, self.workspace(), &self.erasure);
         let events = subject.to_redact(about, store, workspace, person, *asked_at).await?;

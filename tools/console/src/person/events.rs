@@ -8,7 +8,7 @@ use serde_json::Value;
 use store::{EventAbout, Store};
 use uuid::Uuid;
 
-use crate::Refusal;
+use crate::Result;
 
 /// If a subject is erased as a whole, all its events are redacted, also those that the relay records later.
 const ALWAYS: Timestamp = Timestamp::from_millis(9_999_999_999_999);
@@ -39,7 +39,7 @@ impl Subject {
         workspace: WorkspaceId,
         person: &Person,
         asked_at: Timestamp,
-    ) -> Result<Timestamp, Refusal> {
+    ) -> Result<Timestamp> {
         let Self::Conversation(id) = self else { return Ok(ALWAYS) };
         let stays = store.conversation(workspace, id).await?;
         let stays = stays.is_some_and(|conversation| !person.is_alone_in(&conversation));
@@ -55,7 +55,7 @@ impl Subject {
         workspace: WorkspaceId,
         person: &Person,
         asked_at: Timestamp,
-    ) -> Result<Vec<EventAbout>, Refusal> {
+    ) -> Result<Vec<EventAbout>> {
         let before = self.events_before(store, workspace, person, asked_at).await?;
         let Self::Conversation(id) = self else { return Ok(about) };
         if before == ALWAYS {

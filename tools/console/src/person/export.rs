@@ -18,7 +18,7 @@ use crate::person::events::Subject;
 use crate::person::failures::{Holding, Needles};
 use crate::person::finding::find;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 /// Writes everything that an erasure of the person would remove into a new folder.
 pub(crate) async fn export(
@@ -27,7 +27,7 @@ pub(crate) async fn export(
     workspace: WorkspaceId,
     asked: Person,
     folder: &Path,
-) -> Result<View, Refusal> {
+) -> Result<View> {
     let (store, now) = (&console.store, console.store.now());
     let found = find(console, workspace, asked).await?;
     if found.is_empty() {
@@ -152,7 +152,7 @@ pub(crate) async fn export(
 }
 
 /// An event as it is delivered, with what receivers answered.
-async fn event(store: &Store, workspace: WorkspaceId, about: &EventAbout) -> Result<Value, Refusal> {
+async fn event(store: &Store, workspace: WorkspaceId, about: &EventAbout) -> Result<Value> {
     let Event { id, at, .. } = about.event;
     let recorded = store.recorded_event(workspace, id).await?;
     let mut deliveries = vec![];
@@ -171,7 +171,7 @@ async fn event(store: &Store, workspace: WorkspaceId, about: &EventAbout) -> Res
 }
 
 /// A message as the API shows it, with the template of a template message.
-fn message_value(message: &Message) -> Result<Value, Refusal> {
+fn message_value(message: &Message) -> Result<Value> {
     let mut shown = value(&view::message(message))?;
     if let Content::Template(requested) = &message.content {
         shown["template"] = template(requested);
@@ -185,6 +185,6 @@ fn template(requested: &domain::settings::template::Requested) -> Value {
     json!({ "templateId": requested.template.to_string(), "parameters": parameters })
 }
 
-fn value(of: &impl Serialize) -> Result<Value, Refusal> {
+fn value(of: &impl Serialize) -> Result<Value> {
     serde_json::to_value(of).map_err(|error| Refusal::Output(error.into()))
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use store::FailureBucket;
 
-use crate::Refusal;
+use crate::{Refusal, Result};
 
 /// The texts by which a record is recognised as the person's: ids, numbers and addresses. A record is searched as a whole, because
 /// it has the form that the row had when the relay failed, which later code may not be able to read.
@@ -43,11 +43,7 @@ pub(crate) struct Holding {
 
 impl Holding {
     /// The object with this key, if it has records of the person.
-    pub(crate) async fn read(
-        bucket: &FailureBucket,
-        key: String,
-        needles: &Needles,
-    ) -> Result<Option<Self>, Refusal> {
+    pub(crate) async fn read(bucket: &FailureBucket, key: String, needles: &Needles) -> Result<Option<Self>> {
         let Some(bytes) = bucket.read(&key).await? else { return Ok(None) };
         let unreadable = |reason: &str| Refusal::Object { key: key.clone(), reason: reason.to_owned() };
         let mut object: Value =
@@ -76,7 +72,7 @@ impl Holding {
     }
 
     /// Removes the person's records from the object.
-    pub(crate) async fn erase(self, bucket: &FailureBucket) -> Result<(), Refusal> {
+    pub(crate) async fn erase(self, bucket: &FailureBucket) -> Result {
         match self.rest {
             Some(rest) => bucket.write(&self.key, rest).await?,
             None => bucket.delete(&self.key).await?,

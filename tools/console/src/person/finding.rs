@@ -6,7 +6,7 @@ use domain::inbound::opt_out::Chooser;
 use domain::{Contact, ConversationId, Lead, OptOut, Person, Reached, WaId, WorkspaceId};
 use store::Store;
 
-use crate::{Console, Refusal};
+use crate::{Console, Result};
 
 /// What belongs to a person.
 pub(crate) struct Found {
@@ -34,7 +34,7 @@ impl Found {
 
 /// Finds what belongs to a person of whom this is known. It reads all leads of the workspace, because they are not
 /// listed by number.
-pub(crate) async fn find(console: &Console, workspace: WorkspaceId, known: Person) -> Result<Found, Refusal> {
+pub(crate) async fn find(console: &Console, workspace: WorkspaceId, known: Person) -> Result<Found> {
     let store = &console.store;
     let mut person = known;
     // What is found names further numbers, addresses and ids, which lead to further rows. So the search repeats until a round
@@ -80,16 +80,12 @@ async fn opt_out(
     store: &Store,
     workspace: WorkspaceId,
     chooser: impl Into<Chooser>,
-) -> Result<Option<OptOut>, Refusal> {
+) -> Result<Option<OptOut>> {
     Ok(store.opt_out_of(workspace, chooser).await?.filter(|opt_out| opt_out.chooser.is_some()))
 }
 
 /// The person's contacts, with their ids, numbers and addresses added to the person.
-async fn contacts(
-    store: &Store,
-    workspace: WorkspaceId,
-    person: &mut Person,
-) -> Result<Vec<Contact>, Refusal> {
+async fn contacts(store: &Store, workspace: WorkspaceId, person: &mut Person) -> Result<Vec<Contact>> {
     loop {
         let before = person.clone();
         for cellphone in &before.cellphones {
@@ -120,7 +116,7 @@ async fn contacts(
 }
 
 /// The person's leads, from a list of all leads.
-async fn leads_of(store: &Store, workspace: WorkspaceId, person: &Person) -> Result<Vec<Lead>, Refusal> {
+async fn leads_of(store: &Store, workspace: WorkspaceId, person: &Person) -> Result<Vec<Lead>> {
     let (mut found, mut from) = (vec![], None);
     loop {
         let page = store.leads(workspace, None, from.as_deref(), Store::MOST_LEADS).await?;

@@ -10,7 +10,7 @@ use crate::jobs::AskedView;
 use crate::view::View;
 
 use crate::refusal::{Named, unfit};
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Args)]
 pub(crate) struct OneEndpoint {
@@ -22,13 +22,13 @@ pub(crate) struct OneEndpoint {
 }
 
 impl OneEndpoint {
-    pub(super) async fn read(&self, console: &Console) -> Result<WebhookEndpoint, Refusal> {
+    pub(super) async fn read(&self, console: &Console) -> Result<WebhookEndpoint> {
         let workspace = console.workspace(self.within.workspace).await?;
         let endpoint = console.store.endpoint(workspace.id, self.endpoint).await?;
         Named::Endpoint.found(endpoint, self.endpoint)
     }
 
-    pub(super) async fn secrets(&self, console: &Console) -> Result<EndpointSecrets, Refusal> {
+    pub(super) async fn secrets(&self, console: &Console) -> Result<EndpointSecrets> {
         let secrets = console.store.endpoint_secrets(self.within.workspace, self.endpoint).await?;
         Named::Endpoint.found(secrets, self.endpoint)
     }
@@ -39,7 +39,7 @@ impl OneEndpoint {
         &self,
         console: &Console,
         change: impl Fn(&SigningSecrets) -> Result<SigningSecrets, RotationRefused>,
-    ) -> Result<SigningSecrets, Refusal> {
+    ) -> Result<SigningSecrets> {
         let (workspace, id) = (console.workspace(self.within.workspace).await?.id, self.endpoint);
         changed(
             async || Ok(self.secrets(console).await?.signing),
@@ -53,7 +53,7 @@ impl OneEndpoint {
         &self,
         console: &Console,
         change: impl Fn(&WebhookEndpoint) -> Option<WebhookEndpoint>,
-    ) -> Result<WebhookEndpoint, Refusal> {
+    ) -> Result<WebhookEndpoint> {
         changed(
             async || self.read(console).await,
             |endpoint| Ok(Decision::of(endpoint, change(endpoint))),
@@ -63,16 +63,16 @@ impl OneEndpoint {
     }
 }
 
-pub(super) fn receiver_key(text: &str) -> Result<ReceiverKey, Refusal> {
+pub(super) fn receiver_key(text: &str) -> Result<ReceiverKey> {
     ReceiverKey::parse(text).map_err(unfit("The customer's API key is invalid"))
 }
 
-pub(super) fn filter(events: &[String]) -> Result<EventFilter, Refusal> {
+pub(super) fn filter(events: &[String]) -> Result<EventFilter> {
     EventFilter::parse(events.iter().map(String::as_str)).map_err(unfit("The event is invalid"))
 }
 
 /// Checks that this number of slots can keep these caps.
-pub(super) fn bearable(caps: EndpointCaps, slots: u8) -> Result<(), Refusal> {
+pub(super) fn bearable(caps: EndpointCaps, slots: u8) -> Result {
     let named = [("--max-concurrency", caps.concurrency), ("--max-per-second", caps.per_second)];
     for (argument, cap) in named {
         if let Some(cap) = cap.filter(|cap| *cap < u16::from(slots)) {

@@ -17,7 +17,7 @@ use crate::output::Output;
 use crate::refusal::deepest;
 use crate::refusal::unfit;
 use crate::view::View;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Args)]
 pub(crate) struct Listen {
@@ -60,7 +60,7 @@ impl Listen {
         console: &Console,
         secret: SigningSecret,
         output: &mut Output<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result {
         match self.until_stopped(console, secret, output).await {
             // The program that reads the lines needs no more of them.
             Err(Refusal::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
@@ -73,7 +73,7 @@ impl Listen {
         console: &Console,
         secret: SigningSecret,
         output: &mut Output<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let filter = EventFilter::parse(self.events.iter().map(String::as_str))
             .map_err(unfit("The event is invalid"))?;
@@ -158,7 +158,7 @@ impl Listener<'_> {
         &mut self,
         (events, problems, failed): (Vec<Derived>, Vec<String>, Option<StoreError>),
         output: &mut Output<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result {
         for problem in problems {
             output.warn(&problem)?;
         }
@@ -194,7 +194,7 @@ struct Forwarder {
 }
 
 impl Forwarder {
-    fn new(url: ForwardUrl, secrets: EndpointSecrets) -> Result<Self, Refusal> {
+    fn new(url: ForwardUrl, secrets: EndpointSecrets) -> Result<Self> {
         let tls = outbound::tls(RootCertStore::empty()).map_err(|error| Refusal::Http(deepest(&error)))?;
         let client = outbound::client(tls, "Webhooks").timeout(POST).build();
         let client = client.map_err(|error| Refusal::Http(deepest(&error)))?;

@@ -9,7 +9,7 @@ use super::endpoint::{OneEndpoint, bearable, cap, enabled_view, endpoint_view, f
 use crate::changed::{Decision, changed};
 use crate::jobs::{Waiting, Wanted};
 use crate::output::Output;
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, Result};
 
 #[derive(Args)]
 pub(crate) struct Update {
@@ -62,11 +62,7 @@ impl NewCap {
 
 /// Changes the endpoint, and then requests the job for a new URL, so that a worker finds the new URL. If the command is
 /// interrupted between the two steps, repeat it.
-pub(super) async fn update(
-    console: &Console,
-    wanted: &Update,
-    output: &mut Output<'_>,
-) -> Result<(), Refusal> {
+pub(super) async fn update(console: &Console, wanted: &Update, output: &mut Output<'_>) -> Result {
     let changes = Checked::of(&wanted.changes, console)?;
     let endpoint = apply(console, &wanted.one, &changes).await?;
     if changes.url.is_none() || !endpoint.is_enabled() {
@@ -89,7 +85,7 @@ struct Checked {
 }
 
 impl Checked {
-    fn of(given: &Changes, console: &Console) -> Result<Self, Refusal> {
+    fn of(given: &Changes, console: &Console) -> Result<Self> {
         let url = given.url.as_deref().map(|url| EndpointUrl::parse(url, &console.trusted)).transpose()?;
         let has_filter = given.all_events || !given.events.is_empty();
         Ok(Self {
@@ -103,7 +99,7 @@ impl Checked {
     }
 
     /// The endpoint with these changes, at the same version.
-    fn applied_to(&self, endpoint: &WebhookEndpoint) -> Result<WebhookEndpoint, Refusal> {
+    fn applied_to(&self, endpoint: &WebhookEndpoint) -> Result<WebhookEndpoint> {
         let EndpointCaps { concurrency, per_second } = endpoint.caps;
         let caps = EndpointCaps {
             concurrency: self.max_concurrency.map_or(concurrency, |NewCap(cap)| cap),
@@ -125,7 +121,7 @@ impl Checked {
 }
 
 /// Applies the changes to the endpoint.
-async fn apply(console: &Console, one: &OneEndpoint, changes: &Checked) -> Result<WebhookEndpoint, Refusal> {
+async fn apply(console: &Console, one: &OneEndpoint, changes: &Checked) -> Result<WebhookEndpoint> {
     let (endpoint, _) = changed(
         async || {
             let seen = one.read(console).await?;
