@@ -125,7 +125,7 @@ test('a submitted form leads to one WhatsApp message and to the webhooks about i
 
   const [message, ...more] = await sentTo(phone);
   assert.deepEqual(more, [], 'the provider must get one message');
-  const template = workspace.templates.find(({ id }) => id === workspace.capture.leadTemplateId);
+  const template = workspace.templates.find(({ templateId }) => templateId === workspace.capture.leadTemplateId);
   assert.deepEqual([message.type, message.template.name], ['template', template.name]);
   await page.context().close();
 });

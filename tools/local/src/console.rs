@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::process::Command;
 
 use crate::Problem;
@@ -55,8 +55,8 @@ impl Console {
         if path.contains(|c: char| c.is_whitespace() || c == '\'') { quoted(&path) } else { path }
     }
 
-    /// Runs one command with `--json` and reads the value it prints.
-    pub(crate) async fn run<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T, Problem> {
+    /// Runs one command with `--json` and returns the value it prints.
+    pub(crate) async fn run(&self, arguments: &[&str]) -> Result<Value, Problem> {
         let mut command = Command::new(&self.script);
         command.arg("--json").args(arguments);
         let what = || format!("The demo cannot be provisioned: console {}", arguments.join(" "));

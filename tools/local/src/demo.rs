@@ -5,8 +5,7 @@ mod data;
 use std::time::Duration;
 
 use futures::future::{try_join, try_join_all};
-use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::Problem;
@@ -14,11 +13,9 @@ use crate::checkout::Checkout;
 use crate::console::Console;
 use crate::progress::Progress;
 use crate::simulator::Receiver;
-use crate::stack_file::{
-    Attribute, Brand, Capture, Contact, Line, Onboarding, Template, User, Webhook, Workspace,
-};
+use crate::stack_file::{Office, Sending, Workspace, text};
 
-use data::{ATTRIBUTES, DEMOS, Definition, Demo, PLATFORM, Person, READ_ONLY};
+use data::{ATTRIBUTES, DEMOS, Definition, Demo, PLATFORM, Person, READ_ONLY, State};
 
 /// The time limit for the first webhook. After that, provisioning fails.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -43,76 +40,32 @@ pub(crate) async fn provision(
     // change made now has arrived, the relay has processed the changes of the imports.
     let step = progress.step("Sending a first webhook");
     send_first_webhook(checkout, console, receiver).await?;
-    let workspaces =
-        try_join_all(filled.into_iter().map(|filled| filled.with_webhook(console, receiver))).await?;
+    let with_webhook = async |mut workspace: Workspace| {
+        let operator = Operator { console, workspace_id: &workspace.workspace_id };
+        workspace.webhook = operator.webhook(receiver).await?;
+        Ok::<_, Problem>(workspace)
+    };
+    let workspaces = try_join_all(filled.into_iter().map(with_webhook)).await?;
     step.done();
     Ok(workspaces)
 }
 
-/// A workspace with everything except its webhook endpoint.
-struct Filled {
-    workspace_id: String,
-    office: Office,
-    sending: Sending,
-}
-
-/// The workspace's keys, users, attributes and contacts.
-struct Office {
-    api_key: String,
-    read_only_api_key: String,
-    users: Vec<User>,
-    team_id: String,
-    attributes: Vec<Attribute>,
-    contacts: Vec<Contact>,
-}
-
-/// The workspace's lines, templates and lead capture.
-struct Sending {
-    brands: Vec<Brand>,
-    lines: Vec<Line>,
-    templates: Vec<Template>,
-    onboarding: Onboarding,
-    capture: Capture,
-}
-
+/// Creates a workspace with everything except its webhook endpoint.
 async fn fill(
     demo: &Demo,
-    platforms: &[Template],
+    platforms: &[Value],
     landing_page: &str,
     checkout: &Checkout,
     console: &Console,
-) -> Result<Filled, Problem> {
+) -> Result<Workspace, Problem> {
     let workspace_id = create_workspace(console, demo.name).await?;
     let operator = Operator { console, workspace_id: &workspace_id };
     let (office, sending) =
         try_join(operator.office(demo, checkout), operator.sending(demo, platforms, landing_page)).await?;
-    Ok(Filled { workspace_id, office, sending })
+    Ok(Workspace { workspace_id, office, sending, webhook: Value::Null })
 }
 
-impl Filled {
-    async fn with_webhook(self, console: &Console, receiver: &Receiver) -> Result<Workspace, Problem> {
-        let operator = Operator { console, workspace_id: &self.workspace_id };
-        let webhook = operator.webhook(receiver).await?;
-        let Self { workspace_id, office, sending } = self;
-        Ok(Workspace {
-            workspace_id,
-            api_key: office.api_key,
-            read_only_api_key: office.read_only_api_key,
-            users: office.users,
-            team_id: office.team_id,
-            attributes: office.attributes,
-            contacts: office.contacts,
-            brands: sending.brands,
-            lines: sending.lines,
-            templates: sending.templates,
-            onboarding: sending.onboarding,
-            webhook,
-            capture: sending.capture,
-        })
-    }
-}
-
-async fn platform_templates(console: &Console) -> Result<Vec<Template>, Problem> {
+async fn platform_templates(console: &Console) -> Result<Vec<Value>, Problem> {
     try_join_all(PLATFORM.iter().map(|template| create_template(console, &["--platform"], template))).await
 }
 
@@ -120,7 +73,7 @@ async fn create_template(
     console: &Console,
     scope: &[&str],
     template: &data::Template,
-) -> Result<Template, Problem> {
+) -> Result<Value, Problem> {
     let mut arguments = vec!["template", "create"];
     arguments.extend(scope);
     arguments.extend(["--name", template.name, "--language", template.language]);
@@ -151,8 +104,7 @@ async fn send_first_webhook(
 }
 
 async fn create_workspace(console: &Console, name: &str) -> Result<String, Problem> {
-    let made: MadeWorkspace = console.run(&["workspace", "create", "--name", name]).await?;
-    Ok(made.workspace_id)
+    Ok(text(&console.run(&["workspace", "create", "--name", name]).await?, "workspaceId"))
 }
 
 /// The console's commands for one workspace.
@@ -169,24 +121,23 @@ impl Operator<'_> {
         let team_id = self.team(demo).await?;
         let attributes = self.attributes().await?;
         self.import(checkout, demo.contacts).await?;
-        let contacts = self.run(["contacts", "export"], &[]).await?;
+        let contacts = self.list(["contacts", "export"]).await?;
         Ok(Office { api_key, read_only_api_key, users, team_id, attributes, contacts })
     }
 
     async fn sending(
         &self,
         demo: &Demo,
-        platforms: &[Template],
+        platforms: &[Value],
         landing_page: &str,
     ) -> Result<Sending, Problem> {
-        let (mut brands, mut lines) = (vec![], vec![]);
         for brand in demo.brands {
-            let made: Brand = self.run(["brand", "create"], &["--name", brand.name]).await?;
+            let made = self.run(["brand", "create"], &["--name", brand.name]).await?;
             for line in brand.lines {
-                lines.push(self.line(&made.id, line).await?);
+                self.line(&text(&made, "brandId"), line).await?;
             }
-            brands.push(made);
         }
+        let (brands, lines) = (self.list(["brand", "list"]).await?, self.list(["line", "list"]).await?);
         let mut templates = vec![];
         for template in demo.templates {
             templates
@@ -194,36 +145,35 @@ impl Operator<'_> {
         }
         templates.extend_from_slice(platforms);
         let onboarding = self.onboarding(&demo.onboarding, &templates).await?;
-        for template in templates.iter_mut().filter(|one| demo.onboarding.revoked == Some(&*one.name)) {
+        if let Some(template) =
+            templates.iter_mut().find(|one| demo.onboarding.revoked.is_some_and(|name| one["name"] == name))
+        {
             self.revoke(template).await?;
         }
         let capture = self.capture(&demo.capture, &brands, &templates, landing_page).await?;
         Ok(Sending { brands, lines, templates, onboarding, capture })
     }
 
-    async fn line(&self, brand_id: &str, line: &data::Line) -> Result<Line, Problem> {
+    async fn line(&self, brand_id: &str, line: &data::Line) -> Result<(), Problem> {
         let token = format!("demo-token-of-{}", line.channel);
         let mut arguments = vec!["--channel", line.channel, "--brand", brand_id, "--token", &token];
         arguments.extend(["--business-account", line.business_account]);
-        self.run(["line", "create"], &arguments).await
+        self.run(["line", "create"], &arguments).await.map(drop)
     }
 
-    async fn onboarding(
-        &self,
-        onboarding: &data::Onboarding,
-        templates: &[Template],
-    ) -> Result<Onboarding, Problem> {
-        let id =
-            |name: &&str| templates.iter().find(|template| template.name == *name).map(|found| &*found.id);
-        let ids: Vec<&str> = onboarding.sequence.iter().filter_map(id).collect();
+    async fn onboarding(&self, onboarding: &data::Onboarding, templates: &[Value]) -> Result<Value, Problem> {
+        let id = |name: &&str| id_of(templates, name);
+        let ids: Vec<String> = onboarding.sequence.iter().filter_map(id).collect();
         let arguments = ["--override", onboarding.overriding, "--sequence", &ids.join(",")];
         self.run(["onboarding", "set"], &arguments).await
     }
 
     /// Removes all approvals of a template.
-    async fn revoke(&self, template: &mut Template) -> Result<(), Problem> {
-        for account in template.approved.clone() {
-            let arguments = ["--template", &*template.id, "--business-account", &account];
+    async fn revoke(&self, template: &mut Value) -> Result<(), Problem> {
+        let id = text(template, "templateId");
+        for account in template["approved"].as_array().cloned().unwrap_or_default() {
+            let account = account.as_str().unwrap_or_default();
+            let arguments = ["--template", &id, "--business-account", account];
             *template = self.run(["template", "revoke"], &arguments).await?;
         }
         Ok(())
@@ -232,44 +182,47 @@ impl Operator<'_> {
     async fn capture(
         &self,
         capture: &data::Capture,
-        brands: &[Brand],
-        templates: &[Template],
+        brands: &[Value],
+        templates: &[Value],
         landing_page: &str,
-    ) -> Result<Capture, Problem> {
+    ) -> Result<Value, Problem> {
+        let brand = brands.first().map(|brand| text(brand, "brandId")).unwrap_or_default();
+        let template = id_of(templates, capture.template).unwrap_or_default();
         let mut arguments = vec!["--origin", capture.origin, "--secret", capture.secret];
+        arguments.extend(["--brand", &brand, "--template", &template]);
         if capture.landing_page {
             arguments.extend(["--origin", landing_page]);
         }
-        arguments.extend(brands.first().iter().flat_map(|brand| ["--brand", &brand.id]));
-        let template = templates.iter().find(|template| template.name == capture.template);
-        arguments.extend(template.iter().flat_map(|template| ["--template", &template.id]));
         let verb = if capture.enabled { "enable" } else { "set" };
         self.run(["capture", verb], &arguments).await
     }
 
     /// Runs `console <noun> <verb> --workspace <id> <rest>`.
-    async fn run<T: DeserializeOwned>(&self, verb: [&str; 2], rest: &[&str]) -> Result<T, Problem> {
+    async fn run(&self, verb: [&str; 2], rest: &[&str]) -> Result<Value, Problem> {
         self.console.run(&[&verb, ["--workspace", self.workspace_id].as_slice(), rest].concat()).await
+    }
+
+    async fn list(&self, verb: [&str; 2]) -> Result<Vec<Value>, Problem> {
+        Ok(self.run(verb, &[]).await?.as_array().cloned().unwrap_or_default())
     }
 
     async fn key(&self, name: &str, scopes: &[&str]) -> Result<String, Problem> {
         let mut arguments = vec!["--name", name];
         arguments.extend(scopes.iter().flat_map(|scope| ["--scope", scope]));
-        let made: MadeKey = self.run(["key", "create"], &arguments).await?;
-        Ok(made.api_key)
+        Ok(text(&self.run(["key", "create"], &arguments).await?, "apiKey"))
     }
 
-    async fn users(&self, demo: &Demo) -> Result<Vec<User>, Problem> {
-        let mut users = Vec::new();
+    async fn users(&self, demo: &Demo) -> Result<Vec<Value>, Problem> {
+        let mut users = vec![];
         for person in demo.users {
             users.push(self.user(person).await?);
         }
         let former = self.user(demo.former_user).await?;
-        users.push(self.run(["user", "disable"], &["--user", &former.id]).await?);
+        users.push(self.run(["user", "disable"], &["--user", &text(&former, "id")]).await?);
         Ok(users)
     }
 
-    async fn user(&self, (email, first_name, last_name): Person) -> Result<User, Problem> {
+    async fn user(&self, (email, first_name, last_name): Person) -> Result<Value, Problem> {
         let arguments = ["--email", email, "--first-name", first_name, "--last-name", last_name];
         self.run(["user", "create"], &arguments).await
     }
@@ -278,69 +231,48 @@ impl Operator<'_> {
     async fn team(&self, demo: &Demo) -> Result<String, Problem> {
         let mut arguments = vec!["--name", demo.team];
         arguments.extend(demo.users.iter().flat_map(|(email, ..)| ["--user", email]));
-        let made: MadeTeam = self.run(["team", "create"], &arguments).await?;
-        Ok(made.team_id)
+        Ok(text(&self.run(["team", "create"], &arguments).await?, "teamId"))
     }
 
-    async fn attributes(&self) -> Result<Vec<Attribute>, Problem> {
-        let mut attributes = Vec::new();
+    async fn attributes(&self) -> Result<Vec<Value>, Problem> {
+        let mut attributes = vec![];
         for definition in &ATTRIBUTES {
             attributes.push(self.attribute(definition).await?);
         }
         Ok(attributes)
     }
 
-    async fn attribute(&self, definition: &Definition) -> Result<Attribute, Problem> {
+    async fn attribute(&self, definition: &Definition) -> Result<Value, Problem> {
         let category = if definition.values.is_empty() { "OPEN" } else { "CLOSED" };
         let mut arguments =
             vec!["--key-name", definition.key, "--category", category, "--type", definition.r#type];
-        if definition.required {
+        if definition.state == State::Required {
             arguments.push("--required");
         }
         arguments.extend(definition.values.iter().flat_map(|value| ["--value", value]));
-        let made: Attribute = self.run(["attribute", "create"], &arguments).await?;
-        if definition.archived {
-            return self.run(["attribute", "archive"], &["--attribute", &made.id]).await;
+        let made = self.run(["attribute", "create"], &arguments).await?;
+        if definition.state == State::Archived {
+            return self.run(["attribute", "archive"], &["--attribute", &text(&made, "id")]).await;
         }
         Ok(made)
     }
 
     async fn import(&self, checkout: &Checkout, csv: &str) -> Result<(), Problem> {
         let path = checkout.file(csv).display().to_string();
-        let _: IgnoredAny = self.run(["contacts", "import"], &[&path]).await?;
-        Ok(())
+        self.run(["contacts", "import"], &[&path]).await.map(drop)
     }
 
-    async fn webhook(&self, receiver: &Receiver) -> Result<Webhook, Problem> {
+    async fn webhook(&self, receiver: &Receiver) -> Result<Value, Problem> {
         let url = format!("{}/ok/{}", receiver.url(), self.workspace_id);
         let api_key = format!("customer-key-of-{}", self.workspace_id);
-        let made: MadeEndpoint =
-            self.run(["webhook", "create"], &["--url", &url, "--api-key", &api_key]).await?;
-        Ok(Webhook { endpoint_id: made.endpoint_id, url, api_key, secret: made.secret })
+        let made = self.run(["webhook", "create"], &["--url", &url, "--api-key", &api_key]).await?;
+        Ok(json!({
+            "endpointId": made["endpointId"], "url": url, "apiKey": api_key, "secret": made["secret"],
+        }))
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MadeWorkspace {
-    workspace_id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MadeKey {
-    api_key: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MadeTeam {
-    team_id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MadeEndpoint {
-    endpoint_id: String,
-    secret: String,
+/// The id of the template with this name.
+fn id_of(templates: &[Value], name: &str) -> Option<String> {
+    templates.iter().find(|template| template["name"] == name).map(|found| text(found, "templateId"))
 }

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 
+use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::checkout::Checkout;
@@ -15,7 +16,7 @@ use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::reference::Deployed;
 use crate::simulator::{Captcha, Provider, Receiver, SimulatedApp};
-use crate::stack_file::{StackFile, Workspace};
+use crate::stack_file::{Office, StackFile, Workspace, text};
 use crate::validator::Validator;
 use crate::{Problem, build, demo, prerequisites, provider_app, venv};
 
@@ -116,35 +117,37 @@ async fn stand(options: &Options) -> Result<(), Problem> {
 /// Lets the landing page send its leads to the first workspace.
 fn open(landing: &Landing, capture_url: &str, workspaces: &[Workspace]) {
     let Some(workspace) = workspaces.first() else { return };
-    let capture = &workspace.capture;
+    let capture = &workspace.sending.capture;
     landing.open(Settings {
         capture_url: capture_url.to_owned(),
         workspace_id: workspace.workspace_id.clone(),
-        capture_key: capture.capture_key.clone(),
-        brand_id: capture.brand_id.clone(),
+        capture_key: text(capture, "captureKey"),
+        brand_id: capture["brandId"].as_str().map(str::to_owned),
         captcha: "simulated",
     });
 }
 
 /// Ids in the examples of `openapi.yaml`, each with an id of this workspace.
 fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
+    let Office { users, attributes, contacts, .. } = &workspace.office;
     let attribute = |category: &str| {
-        workspace.attributes.iter().find(|found| found.category == category && !found.archived)
+        attributes.iter().find(|found| found["category"] == category && found["archived"] == false)
     };
+    let capture = &workspace.sending.capture;
+    let first = |list: &[Value], field: &str| list.first().map(|found| text(found, field));
     let closed = attribute("CLOSED");
-    let value = closed.and_then(|closed| closed.values.first());
     let all = [
-        ("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90", Some(&workspace.workspace_id)),
-        ("a18eabcd-ae14-4325-9568-1c361b76a862", workspace.contacts.first().map(|contact| &contact.id)),
-        ("2f24fcc0-e1da-40d4-a496-7dcd00f4546d", workspace.users.first().map(|user| &user.id)),
-        ("ada.okafor@example.com", workspace.users.first().map(|user| &user.email)),
-        ("711f90e5-3baa-43bc-a891-271ec7772b40", attribute("OPEN").map(|open| &open.id)),
-        ("1a6d1c0e-5a41-4a39-8f3e-5b1d5f0f7a55", closed.map(|closed| &closed.id)),
-        ("5b1f7d52-93cf-4a5d-8d5d-1d3f5a7e9b11", value.map(|value| &value.id)),
-        ("lck_xafPsoYw0V1s2O7SQsm7paFZ", Some(&workspace.capture.capture_key)),
-        ("https://www.example.com", workspace.capture.origins.first()),
+        ("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90", Some(workspace.workspace_id.clone())),
+        ("a18eabcd-ae14-4325-9568-1c361b76a862", first(contacts, "id")),
+        ("2f24fcc0-e1da-40d4-a496-7dcd00f4546d", first(users, "id")),
+        ("ada.okafor@example.com", first(users, "email")),
+        ("711f90e5-3baa-43bc-a891-271ec7772b40", attribute("OPEN").map(|open| text(open, "id"))),
+        ("1a6d1c0e-5a41-4a39-8f3e-5b1d5f0f7a55", closed.map(|closed| text(closed, "id"))),
+        ("5b1f7d52-93cf-4a5d-8d5d-1d3f5a7e9b11", closed.map(|closed| text(&closed["values"][0], "id"))),
+        ("lck_xafPsoYw0V1s2O7SQsm7paFZ", Some(text(capture, "captureKey"))),
+        ("https://www.example.com", capture["origins"][0].as_str().map(str::to_owned)),
     ];
-    all.into_iter().filter_map(|(example, id)| Some((example, id?.clone()))).collect()
+    all.into_iter().filter_map(|(example, id)| Some((example, id?))).collect()
 }
 
 /// Resolves at the first Ctrl-C, SIGTERM or SIGHUP (closed terminal) from now on.

@@ -1,6 +1,7 @@
 //! `stack.json`: everything that a program needs to use the stack from outside.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::Problem;
 use crate::checkout::Checkout;
@@ -43,115 +44,44 @@ pub(crate) struct ProviderApp {
     pub(crate) verify_token: String,
 }
 
+/// A workspace of the demo. Every setting is as the console's `--json` shows it.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Workspace {
     pub(crate) workspace_id: String,
-    pub(crate) api_key: String,
-    pub(crate) read_only_api_key: String,
-    pub(crate) users: Vec<User>,
-    pub(crate) team_id: String,
-    pub(crate) attributes: Vec<Attribute>,
-    pub(crate) contacts: Vec<Contact>,
-    pub(crate) brands: Vec<Brand>,
-    pub(crate) lines: Vec<Line>,
-    /// The templates of the workspace and of the platform, including unapproved ones.
-    pub(crate) templates: Vec<Template>,
-    pub(crate) onboarding: Onboarding,
-    pub(crate) webhook: Webhook,
-    pub(crate) capture: Capture,
+    #[serde(flatten)]
+    pub(crate) office: Office,
+    #[serde(flatten)]
+    pub(crate) sending: Sending,
+    pub(crate) webhook: Value,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct User {
-    pub(crate) id: String,
-    pub(crate) email: String,
-    pub(crate) status: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Attribute {
-    pub(crate) id: String,
-    pub(crate) key_name: String,
-    pub(crate) category: String,
-    pub(crate) r#type: String,
-    pub(crate) is_required: bool,
-    pub(crate) archived: bool,
-    pub(crate) values: Vec<AttributeValue>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct AttributeValue {
-    pub(crate) id: String,
-    pub(crate) value: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Contact {
-    pub(crate) id: String,
-    pub(crate) email: Option<String>,
-    pub(crate) cellphone: Option<String>,
-    pub(crate) first_name: Option<String>,
-    pub(crate) last_name: Option<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Brand {
-    #[serde(rename(deserialize = "brandId"))]
-    pub(crate) id: String,
-    pub(crate) name: String,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Line {
-    pub(crate) provider_channel_id: String,
-    pub(crate) brand_id: String,
-    pub(crate) business_account_id: String,
-    pub(crate) is_default: bool,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Template {
-    #[serde(rename(deserialize = "templateId"))]
-    pub(crate) id: String,
-    pub(crate) name: String,
-    pub(crate) scope: String,
-    /// The business accounts for which the template is approved.
-    pub(crate) approved: Vec<String>,
-    pub(crate) caller_parameters: Vec<String>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Onboarding {
-    pub(crate) r#override: String,
-    pub(crate) sequence: Vec<String>,
-}
-
+/// A workspace's keys, users, attributes and contacts.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Webhook {
-    pub(crate) endpoint_id: String,
-    pub(crate) url: String,
+pub(crate) struct Office {
     pub(crate) api_key: String,
-    pub(crate) secret: String,
+    pub(crate) read_only_api_key: String,
+    pub(crate) users: Vec<Value>,
+    pub(crate) team_id: String,
+    pub(crate) attributes: Vec<Value>,
+    pub(crate) contacts: Vec<Value>,
 }
 
-/// The lead capture of a workspace.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Capture {
-    pub(crate) enabled: bool,
-    pub(crate) capture_key: String,
-    pub(crate) origins: Vec<String>,
-    /// The default brand, for leads that name none.
-    pub(crate) brand_id: Option<String>,
-    /// The template of the first message to a lead.
-    pub(crate) lead_template_id: Option<String>,
+/// A workspace's brands, lines, templates and lead capture.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sending {
+    pub(crate) brands: Vec<Value>,
+    pub(crate) lines: Vec<Value>,
+    /// The templates of the workspace and of the platform, including unapproved ones.
+    pub(crate) templates: Vec<Value>,
+    pub(crate) onboarding: Value,
+    pub(crate) capture: Value,
+}
+
+/// A text that the console printed in this field.
+pub(crate) fn text(printed: &Value, field: &str) -> String {
+    printed[field].as_str().unwrap_or_default().to_owned()
 }
 
 impl StackFile {
@@ -201,7 +131,7 @@ impl StackFile {
                  curl -s {}/ledger | python3 -m json.tool\n",
                 self.base_url,
                 workspace.workspace_id,
-                workspace.api_key,
+                workspace.office.api_key,
                 self.provider_url,
                 self.receiver_ledger_url,
             ));

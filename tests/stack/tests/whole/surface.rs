@@ -98,17 +98,15 @@ fn check_senders(stack: &Stack, demo: &Value) {
     let lines = within("line", "list");
     assert_eq!(picked(&demo["lines"], &line), picked(&lines, &line));
     assert_eq!(picked(&lines, &["isDefault"]).iter().filter(|is| is[0] == true).count(), 1);
-    assert_eq!(
-        picked(&demo["brands"], &["id", "name"]),
-        picked(&within("brand", "list"), &["brandId", "name"])
-    );
+    let brand = ["brandId", "name"];
+    assert_eq!(picked(&demo["brands"], &brand), picked(&within("brand", "list"), &brand));
     assert_eq!(demo["onboarding"], within("onboarding", "show"));
 
-    let mut templates =
-        picked(&within("template", "list"), &["templateId", "scope", "approved", "callerParameters"]);
+    let template = ["templateId", "scope", "approved", "callerParameters"];
+    let mut templates = picked(&within("template", "list"), &template);
     let platforms = stack.console(&["template", "list", "--platform"]);
-    templates.extend(picked(&platforms, &["templateId", "scope", "approved", "callerParameters"]));
-    let mut told = picked(&demo["templates"], &["id", "scope", "approved", "callerParameters"]);
+    templates.extend(picked(&platforms, &template));
+    let mut told = picked(&demo["templates"], &template);
     // The platform's templates were created at the same time, so the test sorts them.
     for list in [&mut templates, &mut told] {
         list.sort_by_key(Value::to_string);
@@ -127,7 +125,7 @@ async fn check_lead_capture(stack: &Stack) {
             assert_eq!(demo["capture"][field], shown[field], "{field}");
         }
         assert_eq!(shown["hasSecret"], true);
-        assert_eq!(shown["brandId"], demo["brands"][0]["id"]);
+        assert_eq!(shown["brandId"], demo["brands"][0]["brandId"]);
     }
     let of_all =
         |field: &str| workspaces.iter().map(|demo| demo["capture"][field].clone()).collect::<Value>();

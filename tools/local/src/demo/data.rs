@@ -23,8 +23,24 @@ pub(super) struct Definition {
     pub(super) key: &'static str,
     pub(super) r#type: &'static str,
     pub(super) values: &'static [&'static str],
-    pub(super) required: bool,
-    pub(super) archived: bool,
+    pub(super) state: State,
+}
+
+/// What the demo makes of an attribute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Required,
+    Optional,
+    Archived,
+}
+
+const fn attribute(
+    key: &'static str,
+    r#type: &'static str,
+    values: &'static [&'static str],
+    state: State,
+) -> Definition {
+    Definition { key, r#type, values, state }
 }
 
 /// A brand and the lines from which it sends messages.
@@ -45,6 +61,15 @@ pub(super) struct Template {
     pub(super) language: &'static str,
     pub(super) variables: &'static [&'static str],
     pub(super) approved: &'static [&'static str],
+}
+
+const fn template(
+    name: &'static str,
+    language: &'static str,
+    variables: &'static [&'static str],
+    approved: &'static [&'static str],
+) -> Template {
+    Template { name, language, variables, approved }
 }
 
 /// The templates that open a workspace's conversations, by name: its own or the platform's.
@@ -93,20 +118,10 @@ pub(super) const DEMOS: [Demo; 3] = [
             },
         ],
         templates: &[
-            Template {
-                name: "trip_hello",
-                language: "en",
-                variables: &[HELLO],
-                approved: &[ASTER, ASTER_CRUISES],
-            },
-            Template {
-                name: "trip_booked",
-                language: "en",
-                variables: &[HELLO, "booking=CALLER"],
-                approved: &[ASTER, ASTER_CRUISES],
-            },
-            Template { name: "trip_offers", language: "es", variables: &[], approved: &[ASTER] },
-            Template { name: "trip_survey", language: "en", variables: &[], approved: &[] },
+            template("trip_hello", "en", &[HELLO], &[ASTER, ASTER_CRUISES]),
+            template("trip_booked", "en", &[HELLO, "booking=CALLER"], &[ASTER, ASTER_CRUISES]),
+            template("trip_offers", "es", &[], &[ASTER]),
+            template("trip_survey", "en", &[], &[]),
         ],
         onboarding: Onboarding { overriding: "ENTIRE", sequence: &["trip_hello", "welcome"], revoked: None },
         capture: Capture {
@@ -136,15 +151,10 @@ pub(super) const DEMOS: [Demo; 3] = [
             ],
         }],
         templates: &[
-            Template { name: "claim_hello", language: "en", variables: &[HELLO], approved: &[BOREALIS] },
-            Template { name: "claim_hours", language: "en", variables: &[], approved: &[BOREALIS] },
-            Template {
-                name: "claim_opened",
-                language: "en_US",
-                variables: &["claim=CALLER", HELLO],
-                approved: &[BOREALIS],
-            },
-            Template { name: "claim_survey", language: "en", variables: &[], approved: &[] },
+            template("claim_hello", "en", &[HELLO], &[BOREALIS]),
+            template("claim_hours", "en", &[], &[BOREALIS]),
+            template("claim_opened", "en_US", &["claim=CALLER", HELLO], &[BOREALIS]),
+            template("claim_survey", "en", &[], &[]),
         ],
         onboarding: Onboarding {
             overriding: "FIRST_ONLY",
@@ -176,15 +186,10 @@ pub(super) const DEMOS: [Demo; 3] = [
             lines: &[Line { channel: "105550000000005", business_account: COBALT }],
         }],
         templates: &[
-            Template { name: "gym_hello", language: "en", variables: &[HELLO], approved: &[COBALT] },
-            Template {
-                name: "gym_course",
-                language: "en",
-                variables: &["course=CALLER"],
-                approved: &[COBALT],
-            },
-            Template { name: "gym_hours", language: "en", variables: &[], approved: &[COBALT] },
-            Template { name: "gym_survey", language: "en", variables: &[], approved: &[] },
+            template("gym_hello", "en", &[HELLO], &[COBALT]),
+            template("gym_course", "en", &["course=CALLER"], &[COBALT]),
+            template("gym_hours", "en", &[], &[COBALT]),
+            template("gym_survey", "en", &[], &[]),
         ],
         onboarding: Onboarding {
             overriding: "FIRST_ONLY",
@@ -203,19 +208,14 @@ pub(super) const DEMOS: [Demo; 3] = [
 
 /// The platform's templates. Every workspace can use them on the accounts for which they are approved.
 pub(super) const PLATFORM: [Template; 3] = [
-    Template {
-        name: "welcome",
-        language: "en",
-        variables: &[],
-        approved: &[ASTER, ASTER_CRUISES, BOREALIS, COBALT],
-    },
-    Template {
-        name: "appointment",
-        language: "en",
-        variables: &[HELLO, "day=CALLER", "time=CALLER"],
-        approved: &[ASTER, ASTER_CRUISES, BOREALIS, COBALT],
-    },
-    Template { name: "season_greetings", language: "en", variables: &[], approved: &[] },
+    template("welcome", "en", &[], &[ASTER, ASTER_CRUISES, BOREALIS, COBALT]),
+    template(
+        "appointment",
+        "en",
+        &[HELLO, "day=CALLER", "time=CALLER"],
+        &[ASTER, ASTER_CRUISES, BOREALIS, COBALT],
+    ),
+    template("season_greetings", "en", &[], &[]),
 ];
 
 // The business accounts at the provider.
@@ -230,32 +230,14 @@ const HELLO: &str = "name=CONTACT.firstName:there";
 /// The attributes, which are the same in all workspaces. The CSV files have a column for each attribute except the
 /// archived one.
 pub(super) const ATTRIBUTES: [Definition; 8] = [
-    Definition { key: "company", r#type: "TEXT", values: &[], required: true, archived: false },
-    Definition { key: "customerSince", r#type: "DATE", values: &[], required: false, archived: false },
-    Definition { key: "seats", r#type: "NUMBER", values: &[], required: false, archived: false },
-    Definition { key: "newsletter", r#type: "BOOLEAN", values: &[], required: false, archived: false },
-    Definition {
-        key: "plan",
-        r#type: "TEXT",
-        values: &["Free", "Team", "Enterprise"],
-        required: true,
-        archived: false,
-    },
-    Definition {
-        key: "interests",
-        r#type: "TEXT",
-        values: &["Offers", "Events", "Product news", "Surveys"],
-        required: false,
-        archived: false,
-    },
-    Definition {
-        key: "priority",
-        r#type: "NUMBER",
-        values: &["1", "2", "3"],
-        required: false,
-        archived: false,
-    },
-    Definition { key: "fax", r#type: "TEXT", values: &[], required: false, archived: true },
+    attribute("company", "TEXT", &[], State::Required),
+    attribute("customerSince", "DATE", &[], State::Optional),
+    attribute("seats", "NUMBER", &[], State::Optional),
+    attribute("newsletter", "BOOLEAN", &[], State::Optional),
+    attribute("plan", "TEXT", &["Free", "Team", "Enterprise"], State::Required),
+    attribute("interests", "TEXT", &["Offers", "Events", "Product news", "Surveys"], State::Optional),
+    attribute("priority", "NUMBER", &["1", "2", "3"], State::Optional),
+    attribute("fax", "TEXT", &[], State::Archived),
 ];
 
 pub(super) const READ_ONLY: [&str; 6] =
