@@ -1,20 +1,12 @@
 //! The `contacts` function: reads settings and makes clients once, then handles requests.
 
-use std::convert::Infallible;
-
-use edge::{Api, ApiRequest};
-use lambda_http::{Error, service_fn};
+use edge::Api;
+use lambda_http::Error;
 use runtime::metrics::ApiFunction;
-use store::{Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
-    let tables = Tables::of_stack(&process.stack);
-    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
-    let api = Api::new(store, process.metrics(), ApiFunction::Contacts);
-    lambda_http::run(service_fn(async |request| {
-        Ok::<_, Infallible>(contacts::handle(&api, &ApiRequest::new(request)).await)
-    }))
-    .await
+    let api = &Api::new(process.store()?, process.metrics(), ApiFunction::Contacts);
+    edge::serve(|request| async move { contacts::handle(api, &request).await }).await
 }

@@ -1,23 +1,13 @@
 //! The `conversations` function: reads settings and makes clients once, then handles requests.
 
-use std::convert::Infallible;
-use std::time::Duration;
-
-use edge::{Api, ApiRequest};
-use lambda_http::{Error, service_fn};
+use edge::Api;
+use lambda_http::Error;
 use runtime::metrics::ApiFunction;
-use store::{Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
-    let tables = Tables::of_stack(&process.stack);
-    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids())
-        .with_retention(process.retention()?);
-    let api = Api::new(store, process.metrics(), ApiFunction::Conversations);
-    let first_due = Duration::from_secs(process.settings.parsed("FIRST_DUE_SECONDS", 120)?);
-    lambda_http::run(service_fn(async |request| {
-        Ok::<_, Infallible>(conversations::handle(&api, first_due, &ApiRequest::new(request)).await)
-    }))
-    .await
+    let api = &Api::new(process.store()?, process.metrics(), ApiFunction::Conversations);
+    let first_due = process.first_due()?;
+    edge::serve(|request| async move { conversations::handle(api, first_due, &request).await }).await
 }

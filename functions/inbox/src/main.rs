@@ -6,20 +6,17 @@ use inbox::{Files, Inbox};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use provider::{FileClient, FileHosts};
 use queue::InboundQueue;
-use store::{Bucket, Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
     let settings = &process.settings;
-    let tables = Tables::of_stack(&process.stack);
     let hosts = settings.read_with("FILE_HOSTS", FileHosts::parse)?;
     let (graph, version) = (settings.required("GRAPH_URL")?, settings.required("GRAPH_VERSION")?);
     let files = FileClient::new(&graph, &version, hosts)?;
     let inbox = Inbox {
-        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids())
-            .with_retention(process.retention()?),
-        bucket: Bucket::new(process.s3(), settings.required("MEDIA_BUCKET")?, process.clock()),
+        store: process.store()?,
+        bucket: process.bucket()?,
         files: Files::new(files, std::env::temp_dir()),
         queue: InboundQueue::new(process.sqs(), settings.required("INBOX_QUEUE_URL")?),
         metrics: process.metrics(),

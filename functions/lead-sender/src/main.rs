@@ -6,7 +6,6 @@ use lead_sender::Engine;
 use provider::Client;
 use queue::Queues;
 use runtime::SendRules;
-use store::{Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -14,10 +13,8 @@ async fn main() -> Result<(), Error> {
     let settings = &process.settings;
     let rules = SendRules::read(settings)?;
     let (graph, version) = (settings.required("GRAPH_URL")?, settings.required("GRAPH_VERSION")?);
-    let tables = Tables::of_stack(&process.stack);
     let engine = Engine {
-        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids())
-            .with_retention(process.retention()?),
+        store: process.store()?,
         queues: Queues::default().with(LaneKind::Lead, process.sqs(), settings.required("LEAD_QUEUE_URL")?),
         provider: Client::new(&graph, &version, rules.call)?,
         rules,

@@ -6,7 +6,6 @@ use message_sender::Engine;
 use provider::Client;
 use queue::Queues;
 use runtime::SendRules;
-use store::{Bucket, Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -15,14 +14,8 @@ async fn main() -> Result<(), Error> {
     let rules = SendRules::read(settings)?;
     let (graph, version) = (settings.required("GRAPH_URL")?, settings.required("GRAPH_VERSION")?);
     let engine = Engine {
-        store: Store::new(
-            process.dynamodb(),
-            Tables::of_stack(&process.stack),
-            process.clock(),
-            process.ids(),
-        )
-        .with_retention(process.retention()?),
-        bucket: Bucket::new(process.s3(), settings.required("MEDIA_BUCKET")?, process.clock()),
+        store: process.store()?,
+        bucket: process.bucket()?,
         queues: Queues::default().with(
             LaneKind::Conversation,
             process.sqs(),

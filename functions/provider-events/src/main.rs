@@ -3,14 +3,12 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use provider_events::{Apps, LONGEST, ProviderEvents};
 use queue::InboundQueue;
-use store::{Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
-    let tables = Tables::of_stack(&process.stack);
     let function = ProviderEvents {
-        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids()),
+        store: process.store()?,
         apps: Apps::default(),
         queue: InboundQueue::new(process.sqs(), process.settings.required("INBOX_QUEUE_URL")?),
         longest: LONGEST,

@@ -4,7 +4,6 @@ use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
 use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use queue::Queues;
-use store::{Store, Tables};
 use sweeper::Sweeper;
 
 #[tokio::main(flavor = "current_thread")]
@@ -12,12 +11,7 @@ async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
     let url = |name| process.settings.required(name);
     let sweeper = Sweeper {
-        store: Store::new(
-            process.dynamodb(),
-            Tables::of_stack(&process.stack),
-            process.clock(),
-            process.ids(),
-        ),
+        store: process.store()?,
         queues: Queues::default()
             .with_webhooks(process.sqs(), url("DELIVERY_QUEUE_URL")?, url("SLOW_DELIVERY_QUEUE_URL")?)
             .with(LaneKind::Conversation, process.sqs(), url("SEND_QUEUE_URL")?)

@@ -2,7 +2,6 @@
 
 use lambda_runtime::{Error, service_fn};
 use queue::Queues;
-use store::{Store, Tables};
 use webhook_delivery::{Engine, Https, Rules};
 
 #[tokio::main(flavor = "current_thread")]
@@ -13,12 +12,7 @@ async fn main() -> Result<(), Error> {
     let (sqs, fast) = (process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?);
     let control = Rules::control(&process.settings, &fast)?;
     let engine = Engine {
-        store: Store::new(
-            process.dynamodb(),
-            Tables::of_stack(&process.stack),
-            process.clock(),
-            process.ids(),
-        ),
+        store: process.store()?,
         queues: Queues::default().with_webhooks(
             sqs,
             &fast,

@@ -19,6 +19,7 @@ pub mod people;
 pub mod provider;
 mod reply;
 mod request;
+mod serve;
 pub mod view;
 
 pub use api::{Api, Call, Cursors};
@@ -29,3 +30,4 @@ pub use failure::FieldFailure;
 pub use idempotency::replay;
 pub use reply::Reply;
 pub use request::ApiRequest;
+pub use serve::serve;

@@ -17,6 +17,7 @@ use std::time::Duration;
 use aws_config::SdkConfig;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use domain::{Clock, Ids, Retention};
+use store::{Bucket, Store, Tables};
 
 pub use metrics::Metrics;
 pub use sending::SendRules;
@@ -96,6 +97,22 @@ impl Process {
     /// How long the rows that the process writes are kept.
     pub fn retention(&self) -> Result<Retention, SettingError> {
         retention::read(&self.settings)
+    }
+
+    /// The tables of the stack. Build it once.
+    pub fn store(&self) -> Result<Store, SettingError> {
+        let store = Store::new(self.dynamodb(), Tables::of_stack(&self.stack), self.clock(), self.ids());
+        Ok(store.with_retention(self.retention()?))
+    }
+
+    /// The bucket of files (`MEDIA_BUCKET`). Build it once.
+    pub fn bucket(&self) -> Result<Bucket, SettingError> {
+        Ok(Bucket::new(self.s3(), self.settings.required("MEDIA_BUCKET")?, self.clock()))
+    }
+
+    /// The time after which the sweeper looks at a lane with new work (`FIRST_DUE_SECONDS`), by default two minutes.
+    pub fn first_due(&self) -> Result<Duration, SettingError> {
+        Ok(Duration::from_secs(self.settings.parsed("FIRST_DUE_SECONDS", 120)?))
     }
 
     /// Random ids from the operating system.

@@ -11,15 +11,11 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 const LAYERS: &[&[(&str, &[&str])]] = &[
     &[("domain", &[])],
     &[("outbound", &["domain"])],
-    &[
-        ("provider", &["domain", "outbound"]),
-        ("queue", &["domain"]),
-        ("runtime", &["domain"]),
-        ("store", &["domain"]),
-    ],
+    &[("provider", &["domain", "outbound"]), ("queue", &["domain"]), ("store", &["domain"])],
+    &[("runtime", &["domain", "store"])],
     &[("edge", &["domain", "runtime", "store"]), ("worker", &["domain", "queue", "store"])],
     &[
-        ("attributes", &["domain", "edge", "runtime", "store"]),
+        ("attributes", &["domain", "edge", "runtime"]),
         ("contacts", &["domain", "edge", "runtime", "store"]),
         ("conversations", &["domain", "edge", "runtime", "store"]),
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
@@ -32,7 +28,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("provider-events", &["domain", "edge", "provider", "queue", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
         ("uploads", &["domain", "queue", "runtime", "store"]),
-        ("users", &["domain", "edge", "runtime", "store"]),
+        ("users", &["domain", "edge", "runtime"]),
         ("webhook-delivery", &["domain", "outbound", "queue", "runtime", "store", "worker"]),
     ],
     &[
