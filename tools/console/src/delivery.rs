@@ -12,7 +12,7 @@ use store::HomeKey;
 
 use crate::arguments::{InWorkspace, delivery_id, one_of};
 use crate::deliveries::{After, Deliveries, Found};
-use crate::jobs::{Waiting, Wanted};
+use crate::jobs::{JobRequest, Waiting};
 use crate::moment::{Moment, to_repeat};
 use crate::output::Output;
 use crate::refusal::Named;
@@ -193,7 +193,7 @@ fn because(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Option<&'
 async fn retry(console: &Console, one: &OneDelivery, waiting: &Waiting, output: &mut Output<'_>) -> Result {
     let (delivery, _) = one.read(console).await?;
     console.endpoint_to_call(delivery.slot.workspace, delivery.slot.endpoint).await?;
-    Wanted::retry(&delivery).ask(console).await?.show(console, waiting, output).await
+    JobRequest::retry(&delivery).submit(console).await?.show(console, waiting, output).await
 }
 
 impl Replay {
@@ -202,11 +202,11 @@ impl Replay {
         let endpoint = console.endpoint_to_call(workspace, self.endpoint).await?;
         let now = console.store.now();
         let until = self.until.map(|until| until.ago(now));
-        let wanted = Wanted::replay(&endpoint, self.since.ago(now), until, now)?;
+        let request = JobRequest::replay(&endpoint, self.since.ago(now), until, now)?;
         if let Some(remark) = to_repeat(&[("--since", Some(self.since)), ("--until", self.until)], now) {
             output.remark(&remark)?;
         }
-        wanted.ask(console).await?.show(console, &self.waiting, output).await
+        request.submit(console).await?.show(console, &self.waiting, output).await
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn span(
 }
 
 /// A job that a command requests.
-pub(crate) struct Wanted {
+pub(crate) struct JobRequest {
     id: JobId,
     kind: JobKind,
     /// The slots of the job, at least one.
@@ -72,7 +72,7 @@ pub(crate) struct Wanted {
     not_before: Timestamp,
 }
 
-impl Wanted {
+impl JobRequest {
     /// A job that attempts all waiting deliveries of an endpoint after it was enabled.
     pub(crate) fn enable(endpoint: &WebhookEndpoint) -> Self {
         let id = named(&format!("enable|{}|{}", endpoint.id, endpoint.version));
@@ -119,11 +119,11 @@ impl Wanted {
     }
 
     /// Requests the job in all its slots and wakes their lanes.
-    pub(crate) async fn ask(&self, console: &Console) -> Result<Asked> {
+    pub(crate) async fn submit(&self, console: &Console) -> Result<RequestedJob> {
         let store = &console.store;
         let found = jobs_of(console, self.id, &self.slots).await?;
         let (kind, at) = match found.iter().map(|of| &of.job).max_by_key(|job| job.created_at) {
-            Some(job) if self.goes_on(&found, job) => (job.kind, job.created_at),
+            Some(job) if self.continues(&found, job) => (job.kind, job.created_at),
             before => {
                 let least = before.map_or(BEGINNING, |job| behind(job.created_at));
                 (self.kind, store.now().max(self.not_before).max(least))
@@ -144,11 +144,11 @@ impl Wanted {
             is_new = new && !found.iter().any(|of| of.job.created_at == at);
         }
         let unqueued = wake(console, &told).await;
-        Ok(Asked { id: self.id, slots: self.slots.clone(), is_new, unqueued })
+        Ok(RequestedJob { id: self.id, slots: self.slots.clone(), is_new, unqueued })
     }
 
     /// Whether the last request of this job continues: it has not ended, is missing in a slot, or never starts again.
-    fn goes_on(&self, found: &[LaneJob], last: &Job) -> bool {
+    fn continues(&self, found: &[LaneJob], last: &Job) -> bool {
         let is_active = found.iter().any(|of| of.job.state == JobState::Active);
         let is_whole = found
             .iter()
@@ -186,7 +186,7 @@ pub(crate) async fn jobs_of(console: &Console, id: JobId, slots: &[Slot]) -> Res
 }
 
 /// A requested job.
-pub(crate) struct Asked {
+pub(crate) struct RequestedJob {
     id: JobId,
     slots: Vec<Slot>,
     is_new: bool,
@@ -209,7 +209,7 @@ pub(crate) struct Waiting {
     wait: Option<u64>,
 }
 
-impl Asked {
+impl RequestedJob {
     /// The first and the longest pause between two reads of a job. Each pause is twice as long as the one before.
     const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(4)];
 
@@ -219,7 +219,7 @@ impl Asked {
         console: &Console,
         waiting: &Waiting,
         output: &mut Output<'_>,
-    ) -> Result<AskedView> {
+    ) -> Result<RequestedJobView> {
         if self.unqueued > 0 {
             output.remark("The queue did not accept the message: the job begins within three minutes.")?;
         }
@@ -236,7 +236,9 @@ impl Asked {
                     sleep(pause.min(until - Instant::now())).await;
                     pause = longest.min(2 * pause);
                 }
-                _ => return Ok(AskedView { job, asked_before: !self.is_new, waited: until.is_some() }),
+                _ => {
+                    return Ok(RequestedJobView { job, asked_before: !self.is_new, waited: until.is_some() });
+                }
             }
         }
     }
@@ -250,14 +252,14 @@ impl Asked {
 }
 
 /// A requested job, over all its slots.
-pub(crate) struct AskedView {
+pub(crate) struct RequestedJobView {
     pub(crate) job: JobView,
     /// Whether an earlier command requested it.
     pub(crate) asked_before: bool,
     waited: bool,
 }
 
-impl AskedView {
+impl RequestedJobView {
     pub(crate) fn view(&self) -> View {
         self.job.view().value("askedBefore", "requested before", self.asked_before)
     }

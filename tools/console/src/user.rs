@@ -20,7 +20,7 @@ pub(crate) enum Verb {
     Create(Create),
     /// List the users, including disabled ones, oldest first.
     List(InWorkspace),
-    /// Change a user's names, phone number or language. What you do not give stays as it is.
+    /// UserArguments a user's names, phone number or language. What you do not give stays as it is.
     Update(Box<Update>),
     /// Disable a user: no new contact or conversation can be assigned to the user.
     Disable(OneUser),
@@ -42,12 +42,12 @@ pub(crate) struct Update {
     #[command(flatten)]
     one: OneUser,
     #[command(flatten)]
-    change: Change,
+    change: UserArguments,
 }
 
 #[derive(Args)]
 #[group(required = true, multiple = true)]
-pub(crate) struct Change {
+pub(crate) struct UserArguments {
     /// Given name.
     #[arg(long, value_parser = PersonName::parse)]
     first_name: Option<PersonName>,
@@ -148,7 +148,7 @@ impl OneUser {
     }
 }
 
-impl Change {
+impl UserArguments {
     fn read(self) -> UserChange {
         UserChange {
             first_name: patch(self.first_name, self.no_first_name),

@@ -17,7 +17,7 @@ use store::{HomeKey, NewEvent};
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::jobs::{FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
+use crate::jobs::{FIRST_DUE, JobRequest, JobView, Waiting, cancel, wake};
 use crate::moment::{Moment, to_repeat};
 use crate::output::Output;
 use crate::refusal::Named;
@@ -225,7 +225,7 @@ async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
 async fn enable(console: &Console, one: &OneEndpoint, waiting: &Waiting, output: &mut Output<'_>) -> Result {
     let now = console.store.now();
     let enabled = one.change(console, |endpoint| endpoint.enabled(now)).await?;
-    let job = Wanted::enable(&enabled).ask(console).await?.view(console, waiting, output).await?;
+    let job = JobRequest::enable(&enabled).submit(console).await?.view(console, waiting, output).await?;
     output.one(enabled_view(&enabled, &job))?;
     job.end()
 }
@@ -276,7 +276,7 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     if store.endpoint_pace(slot).await?.open_until.is_some_and(|until| now < until) {
         // An endpoint whose circuit is open is called early only if an operator requests it.
         let delivery = Delivery::new(slot, id, EventType::WebhookTest, now, now, store.retention().events);
-        unqueued += Wanted::retry(&delivery).ask(console).await?.unqueued;
+        unqueued += JobRequest::retry(&delivery).submit(console).await?.unqueued;
     }
     if unqueued > 0 {
         output.remark(
@@ -328,11 +328,11 @@ async fn recover(
     let workspace = console.workspace(one.within.workspace).await?.id;
     let endpoint = console.endpoint_to_call(workspace, one.endpoint).await?;
     let now = console.store.now();
-    let wanted = Wanted::recover(&endpoint, since.map(|since| since.ago(now)), now)?;
+    let request = JobRequest::recover(&endpoint, since.map(|since| since.ago(now)), now)?;
     if let Some(remark) = to_repeat(&[("--since", since)], now) {
         output.remark(&remark)?;
     }
-    wanted.ask(console).await?.show(console, waiting, output).await
+    request.submit(console).await?.show(console, waiting, output).await
 }
 
 /// An endpoint with the state of its slots: the worst value of each, and the sum of their widths.

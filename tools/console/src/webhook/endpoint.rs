@@ -6,7 +6,7 @@ use domain::{EndpointCaps, EndpointId, EndpointSecrets, EventFilter, WebhookEndp
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::jobs::AskedView;
+use crate::jobs::RequestedJobView;
 use crate::view::View;
 
 use crate::refusal::{Named, unfit};
@@ -105,7 +105,7 @@ pub(super) fn endpoint_view(endpoint: &WebhookEndpoint) -> View {
 }
 
 /// An enabled endpoint, and the job that attempts its waiting deliveries.
-pub(super) fn enabled_view(endpoint: &WebhookEndpoint, job: &AskedView) -> View {
+pub(super) fn enabled_view(endpoint: &WebhookEndpoint, job: &RequestedJobView) -> View {
     endpoint_view(endpoint)
         .json("job", job.view())
         .cell("job", job.job.line())

@@ -7,7 +7,7 @@ use domain::{EndpointCaps, EndpointUrl, EventFilter, EventType, WebhookEndpoint}
 
 use super::endpoint::{OneEndpoint, bearable, cap, enabled_view, endpoint_view, filter, receiver_key, slots};
 use crate::changed::{Decision, changed};
-use crate::jobs::{Waiting, Wanted};
+use crate::jobs::{JobRequest, Waiting};
 use crate::output::Output;
 use crate::{Console, Refusal, Result};
 
@@ -68,8 +68,8 @@ pub(super) async fn update(console: &Console, wanted: &Update, output: &mut Outp
     if changes.url.is_none() || !endpoint.is_enabled() {
         return output.one(endpoint_view(&endpoint));
     }
-    let asked = Wanted::enable(&endpoint).ask(console).await?;
-    let job = asked.view(console, &wanted.waiting, output).await?;
+    let requested = JobRequest::enable(&endpoint).submit(console).await?;
+    let job = requested.view(console, &wanted.waiting, output).await?;
     output.one(enabled_view(&endpoint, &job))?;
     job.end()
 }
