@@ -41,10 +41,12 @@ pub(crate) struct Page {
     pub(crate) read: Read,
     /// The current deliveries, each with the pointer that led to it.
     pub(crate) deliveries: Vec<(Delivery, Option<Pointer>)>,
-    /// Pointers to deliveries that no longer exist.
+    /// Pointers to deliveries that no longer exist, and the last pointer of the page if more may follow.
     pub(crate) stale: Vec<Pointer>,
     /// Whether more may follow.
     pub(crate) more: bool,
+    /// The place from which more fresh deliveries may follow.
+    pub(crate) fresh_from: Option<HomeKey>,
     /// When the next pointer is due, if the page contains the last one that is due now.
     pub(crate) next_wait: Option<Timestamp>,
     /// The page of the job, if a job was read.
@@ -70,6 +72,7 @@ pub(crate) async fn read_page(
         deliveries: vec![],
         stale: vec![],
         more: false,
+        fresh_from: None,
         next_wait: None,
         of_job: None,
         needed: None,
@@ -78,17 +81,21 @@ pub(crate) async fn read_page(
     let mut places = vec![];
     match &read {
         Read::Fresh(from) => {
-            let (deliveries, more) = store.fresh_deliveries(slot, *from, limit).await?;
-            page.more = more;
+            let (deliveries, next) = store.fresh_deliveries(slot, *from, limit).await?;
+            (page.more, page.fresh_from) = (next.is_some(), next);
             page.deliveries = deliveries.into_iter().map(|delivery| (delivery, None)).collect();
         }
         Read::Waiting(behind) => {
             // Each pointer needs two rows of the batch read: the home row of its delivery and its event.
-            let (found, more) = store.waiting_deliveries(slot, *behind, limit.min(MOST / 2)).await?;
-            let due = found.iter().take_while(|pointer| pointer.not_before <= now).count();
-            page.next_wait = found.get(due).map(|pointer| pointer.not_before);
-            page.more = more && page.next_wait.is_none();
-            pointers = found.into_iter().take(due).collect();
+            let (mut found, last) = store.waiting_deliveries(slot, *behind, limit.min(MOST / 2)).await?;
+            let is_due = |pointer: &Pointer| pointer.not_before <= now;
+            page.next_wait = found.iter().chain(&last).map(|pointer| pointer.not_before).find(|at| *at > now);
+            found.retain(is_due);
+            pointers = found;
+            // The last pointer that was read may have expired. The next page begins after it all the same.
+            let last = last.filter(is_due);
+            page.more = last.is_some();
+            page.stale.extend(last);
         }
         Read::Job(job, lane) => {
             let found = store.job_page(job, lane, limit.min(MOST / 2)).await?;

@@ -365,7 +365,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             }
         }
         let last = page.deliveries.last().map(|(last, _)| HomeKey::of(last).next());
-        self.fresh.next = last.or(self.fresh.next);
+        self.fresh.next = page.fresh_from.or(last).or(self.fresh.next);
         self.fresh.is_read = !page.more;
     }
 

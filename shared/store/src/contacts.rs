@@ -17,7 +17,7 @@ use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User
 
 use crate::contacts::plan::{ContactPlan, Role};
 use crate::contacts::row::{contact, contact_place};
-use crate::dynamodb::item::{Item, check_schema, key, text};
+use crate::dynamodb::item::{Item, check_schema, text};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::{Transacted, Wrote, is_written_by};
 use crate::settings::remembered::WithSetting;
@@ -203,9 +203,7 @@ impl Store {
     }
 
     async fn holder(&self, (pk, sk): (String, &'static str)) -> Result<Option<ContactId>, StoreError> {
-        let get = self.db.get_item().table_name(self.tables.name(Table::Contacts));
-        let answer = get.set_key(Some(key(pk, sk))).consistent_read(true).send().await?;
-        answer.item.as_ref().map(holder_of).transpose()
+        self.get_item(Table::Contacts, (pk, sk)).await?.as_ref().map(holder_of).transpose()
     }
 }
 

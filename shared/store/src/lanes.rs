@@ -20,6 +20,7 @@ use domain::{LaneId, LaneKind, Lead, Rest, Timestamp, Track};
 use uuid::Uuid;
 
 use crate::dynamodb::item::{Item, PK, SCHEMA, SK, check_schema, key, n, number, read, s, text, unreadable};
+use crate::dynamodb::read::Query;
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::Wrote;
 use crate::lanes::counts::Counts;
@@ -231,23 +232,16 @@ impl Store {
         limit: u16,
     ) -> Result<DuePage, StoreError> {
         let table = keys::table_of_lanes(kind);
-        let answer = self
-            .db
-            .query()
-            .table_name(self.tables.name(table))
-            .index_name("due")
-            .key_condition_expression("dueShard = :shard AND dueAt <= :now")
-            .expression_attribute_values(":shard", s(keys::due(shard)))
-            .expression_attribute_values(":now", n(self.now().as_millis()))
-            .limit(i32::from(limit))
-            .set_exclusive_start_key(from.map(|DueFrom(key)| key))
-            .send()
-            .await?;
+        let query = Query::by(table, Some("due"), "dueShard", keys::due(shard))
+            .range("dueAt <= :now")
+            .bind(":now", n(self.now().as_millis()))
+            .limit(usize::from(limit))
+            .after(from.map(|DueFrom(key)| key));
+        let page = self.query(query).await?;
         let due = |item: &Item| {
             let lane = keys::read_lane(kind, text(item, PK), text(item, SK))?;
             Some(DueLane { lane, at: Timestamp::from_millis(item.get("dueAt").map(number)?) })
         };
-        let items = answer.items.unwrap_or_default();
         let read = |item: &Item| {
             let due = due(item);
             if due.is_none() {
@@ -256,8 +250,8 @@ impl Store {
             }
             due
         };
-        let lanes = items.iter().filter_map(read).collect();
-        Ok(DuePage { lanes, next: answer.last_evaluated_key.map(DueFrom) })
+        let lanes = page.items.iter().filter_map(read).collect();
+        Ok(DuePage { lanes, next: page.next.map(DueFrom) })
     }
 
     /// Claims a due lane for queueing: it is not due again before `until`. Only one sweeper gets the claim.

@@ -11,13 +11,20 @@ use std::time::Duration;
 use domain::lead::capture::LeadCaps;
 use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, error_chain};
 
-use crate::dynamodb::item::{expiring, is_live, key, n, read, s};
+use crate::dynamodb::item::{expiring, key, n, read, s};
+use crate::dynamodb::read::{Attributes, Place};
 use crate::dynamodb::write::{Transacted, Write, Wrote, is_written_by};
 use crate::leads::row::{lead, lead_item, state};
 use crate::leads::traces::{
     RepeatRow, TOKEN_KIND, TokenRow, UsedToken, put_unless_kept, put_unless_other_lead,
 };
 use crate::{Store, StoreError, Table, keys};
+
+/// What tells the state of a lead.
+static STATE: Attributes = Attributes {
+    expression: "pk, sk, sv, #stage, #state",
+    names: &[("#stage", "stage"), ("#state", "state")],
+};
 
 /// How long a day's count is kept.
 const COUNT_KEPT: Duration = Duration::from_secs(2 * 24 * 3_600);
@@ -51,19 +58,8 @@ impl Store {
         workspace: WorkspaceId,
         id: LeadId,
     ) -> Result<Option<LeadState>, StoreError> {
-        let (pk, sk) = keys::lead(workspace, id);
-        let answer = self
-            .db
-            .get_item()
-            .table_name(self.tables.name(Table::Leads))
-            .set_key(Some(key(pk, sk)))
-            .projection_expression("pk, sk, sv, expiresAt, #stage, #state")
-            .expression_attribute_names("#stage", "stage")
-            .expression_attribute_names("#state", "state")
-            .consistent_read(true)
-            .send()
-            .await?;
-        answer.item.filter(|item| is_live(item, self.now())).map(state).transpose()
+        let place = Place::of(Table::Leads, keys::lead(workspace, id)).only(&STATE);
+        self.rows_at([&place]).await?.take(&place).map(state).transpose()
     }
 
     /// Accepts a lead: stores it with its consent, its captcha token and the row that makes later leads of

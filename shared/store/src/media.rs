@@ -104,7 +104,7 @@ impl Store {
     /// (strongly consistent read). One round trip for up to 100 ids.
     pub async fn media(&self, workspace: WorkspaceId, ids: &[MediaId]) -> Result<Vec<Media>, StoreError> {
         let places: Vec<Place> = ids.iter().map(|id| media_place(workspace, *id)).collect();
-        take_media(&mut self.rows_at(&places.iter().collect::<Vec<_>>()).await?, &places)
+        take_media(&mut self.rows_at(&places).await?, &places)
     }
 
     /// The file with this id, if it exists and has not expired (strongly consistent read). One round trip.

@@ -14,7 +14,6 @@ mod summary;
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::message::Draft;
 use domain::{Conversation, ConversationId, LaneId, Media, Message, MessageId, Timestamp, WorkspaceId};
 
@@ -22,7 +21,7 @@ use crate::access::idempotency::{keep_answer, once_place, stored_answer, take_an
 use crate::conversations::plan::conversation_writes;
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, key, n, read, s};
-use crate::dynamodb::read::Place;
+use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write};
 use crate::lanes::counts::count;
@@ -92,8 +91,7 @@ impl Store {
             draft.reply_to.map(|to| Place::of(Table::Messages, keys::message(workspace, id, to)));
         let of_media: Vec<Place> = draft.media.iter().map(|media| media_place(workspace, *media)).collect();
         let places = [&of_conversation, &of_lane].into_iter().chain(&of_answer).chain(&of_replied);
-        let places: Vec<&Place> = places.chain(&of_media).collect();
-        let mut rows = self.rows_at(&places).await?;
+        let mut rows = self.rows_at(places.chain(&of_media)).await?;
         let answered = of_answer.map(|place| take_answer(&mut rows, &place)).transpose()?.flatten();
         let replied = of_replied.and_then(|place| rows.take(&place));
         Ok(DraftRead {
@@ -126,40 +124,21 @@ impl Store {
         before: Option<u64>,
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
-        let (mut newest, mut from) = (vec![], None);
+        let query = query_messages(workspace, conversation)
+            .filter("seq < :before")
+            .bind(":before", n(before.unwrap_or(u64::MAX)));
+        let (mut newest, mut page) = (vec![], self.query(query.clone()).await?);
         loop {
-            let page = self
-                .query_messages(workspace, conversation)
-                .filter_expression("seq < :before")
-                .expression_attribute_values(":before", n(before.unwrap_or(u64::MAX)))
-                .set_exclusive_start_key(from)
-                .send()
-                .await?;
-            for item in page.items.unwrap_or_default() {
+            for item in page.items {
                 newest.push(message(item)?);
             }
             newest.sort_by_key(|message| std::cmp::Reverse(message.seq));
             newest.truncate(limit);
-            from = page.last_evaluated_key;
-            if from.is_none() {
+            if page.next.is_none() {
                 return Ok(newest);
             }
+            page = self.query(query.clone().after(page.next)).await?;
         }
-    }
-
-    /// A query of all messages of a conversation, in no order (strongly consistent read).
-    pub(crate) fn query_messages(
-        &self,
-        workspace: WorkspaceId,
-        conversation: ConversationId,
-    ) -> QueryFluentBuilder {
-        self.db
-            .query()
-            .table_name(self.tables.name(Table::Messages))
-            .key_condition_expression("pk = :pk AND begins_with(sk, :messages)")
-            .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
-            .expression_attribute_values(":messages", s(keys::MESSAGES))
-            .consistent_read(true)
     }
 
     /// The last number that a message of the conversation took (strongly consistent read); 0 if there is
@@ -217,6 +196,11 @@ impl Store {
         }
         Ok(MessageStored::Stale)
     }
+}
+
+/// A query of all messages of a conversation, in no order.
+pub(crate) fn query_messages(workspace: WorkspaceId, conversation: ConversationId) -> Query {
+    Query::of(Table::Messages, keys::messages(workspace, conversation)).begins_with(keys::MESSAGES)
 }
 
 /// The writes of a new message, in the order in which their refusals decide.

@@ -144,6 +144,43 @@ async fn a_worker_with_a_slow_clock_hides_no_delivery() {
     }
 }
 
+/// Rows stay for days after their time is over, because DynamoDB deletes them late.
+#[tokio::test]
+async fn an_event_past_its_time_is_not_posted() {
+    for first_answer in [None, Some(500)] {
+        let world = World::empty().await;
+        world.tell(&[1, 2]).await;
+        if let Some(status) = first_answer {
+            world.receivers.always_answer(status);
+            world.visit().await;
+            world.receivers.always_answer(200);
+        }
+        let posted = world.receivers.count();
+        world.pass(world.store().retention().events + secs(1));
+        world.tell(&[3]).await;
+        world.to_rest().await;
+        assert_eq!(world.receivers.count(), posted + 1, "{first_answer:?}");
+        assert_eq!((world.state(3).await, world.due().await), (DeliveryState::Delivered, None));
+        assert!(world.delivery(event(1).id).await.is_none());
+    }
+}
+
+/// The row of the event may end before those of its deliveries: they were recorded again.
+#[tokio::test]
+async fn a_delivery_whose_event_is_past_its_time_is_cancelled() {
+    let world = World::empty().await;
+    world.tell(&[1]).await;
+    let mut rows = world.db.rows_from(store::Table::Webhooks, "V");
+    let over = world.now().plus(3 * DAY).as_seconds();
+    rows[0]["expiresAt"] = serde_json::json!({ "N": over.to_string() });
+    world.db.import(store::Table::Webhooks, &rows);
+    world.pass(3 * DAY + secs(1));
+    world.visit().await;
+    assert_eq!((world.receivers.count(), world.due().await), (0, None));
+    let home = &world.store().fresh_deliveries(slot(), None, 1).await.unwrap().0[0];
+    assert_eq!(home.state, DeliveryState::Cancelled);
+}
+
 impl World {
     /// The state after a relay died between the deliveries and the event: the event expired before the relay began.
     async fn record_without_event(&self, event: &Event) {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{PK, key, read, row, s, text};
-use crate::dynamodb::read::Place;
+use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::settings::workspaces::state_of;
 use crate::{Store, StoreError, Table, keys};
@@ -30,7 +30,7 @@ impl Store {
     ) -> Result<(Option<ApiKey>, WorkspaceState), StoreError> {
         let of_key = Place::of(Table::ApiKeys, keys::api_key(sha256_hex));
         let of_workspace = Place::of(Table::Workspaces, keys::workspace(workspace));
-        let mut rows = self.rows_at(&[&of_key, &of_workspace]).await?;
+        let mut rows = self.rows_at([&of_key, &of_workspace]).await?;
         let key = rows.read::<ApiKeyRow>(&of_key)?.map(ApiKey::from);
         Ok((key, rows.take(&of_workspace).map_or(Ok(WorkspaceState::Enabled), state_of)?))
     }
@@ -73,27 +73,9 @@ impl Store {
     }
 
     async fn api_key_rows(&self, workspace: WorkspaceId) -> Result<Vec<(String, ApiKeyRow)>, StoreError> {
-        let (mut rows, mut from) = (vec![], None);
-        loop {
-            let answer = self
-                .db
-                .query()
-                .table_name(self.tables.name(Table::ApiKeys))
-                .index_name("byWorkspace")
-                .key_condition_expression("workspaceId = :workspace")
-                .expression_attribute_values(":workspace", s(workspace.to_string()))
-                .scan_index_forward(false)
-                .set_exclusive_start_key(from)
-                .send()
-                .await?;
-            for item in answer.items.unwrap_or_default() {
-                rows.push((text(&item, PK).to_owned(), read(item)?));
-            }
-            from = answer.last_evaluated_key;
-            if from.is_none() {
-                return Ok(rows);
-            }
-        }
+        let index = Query::by(Table::ApiKeys, Some("byWorkspace"), "workspaceId", workspace.to_string());
+        let rows = self.query_all(index.backward()).await?.into_iter();
+        rows.map(|item| Ok((text(&item, PK).to_owned(), read(item)?))).collect()
     }
 }
 

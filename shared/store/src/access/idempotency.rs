@@ -43,7 +43,7 @@ impl Store {
         once: &IdempotencyKey,
     ) -> Result<Option<StoredAnswer>, StoreError> {
         let place = once_place(table, workspace, once);
-        take_answer(&mut self.rows_at(&[&place]).await?, &place)
+        take_answer(&mut self.rows_at([&place]).await?, &place)
     }
 }
 

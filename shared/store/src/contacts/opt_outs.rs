@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, s, text, unreadable};
+use crate::dynamodb::read::Query;
 use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::{Store, StoreError, Table, keys};
@@ -128,7 +129,7 @@ impl Store {
 
     /// All opt-outs, sorted by number and user id, those of erased persons first. One round trip for each megabyte.
     pub async fn opt_outs(&self, workspace: WorkspaceId) -> Result<Vec<OptOut>, StoreError> {
-        let rows = self.partition_items(Table::Leads, keys::opt_outs(workspace)).await?;
+        let rows = self.query_all(Query::of(Table::Leads, keys::opt_outs(workspace))).await?;
         let all = rows.into_iter().map(opt_out).collect::<Result<Vec<_>, _>>()?;
         let mut opt_outs: Vec<OptOut> = all.into_iter().filter(OptOut::is_out).collect();
         opt_outs.sort_by(|a, b| (&a.chooser, a.since).cmp(&(&b.chooser, b.since)));

@@ -12,9 +12,9 @@ use domain::{Contact, ContactId, Definitions, Email, WorkspaceId};
 
 use crate::contacts::row::{LIST_PK, LIST_SK, OWNER_PK, contact, contact_id_of_key, contact_place};
 use crate::contacts::search::position_of;
-use crate::dynamodb::item::{Item, key};
+use crate::dynamodb::item::Item;
 use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, Wanted, position};
-use crate::dynamodb::read::Place;
+use crate::dynamodb::read::{Attributes, Place};
 use crate::settings::remembered::WithSetting;
 use crate::{Store, StoreError, Table, keys};
 
@@ -133,11 +133,9 @@ impl Store {
         ids: &[ContactId],
     ) -> Result<Vec<Contact>, StoreError> {
         // An id may occur twice, because rows can change between the reads of a search.
-        let wanted = ids.iter().map(|id| {
-            let (pk, sk) = keys::contact(workspace, *id);
-            key(pk, sk)
-        });
-        in_order(self.batch_items(Table::Contacts, wanted.collect()).await?, ids)
+        let places: Vec<Place> =
+            ids.iter().map(|id| Place::of(Table::Contacts, keys::contact(workspace, *id))).collect();
+        in_order(self.rows_at(&places).await?.into_items(), ids)
     }
 
     async fn contacts_with_definitions(
@@ -166,10 +164,13 @@ fn in_order(rows: impl IntoIterator<Item = Item>, ids: &[ContactId]) -> Result<V
     Ok(contacts.into_iter().flatten().collect())
 }
 
+/// What a list needs of a row.
+static KEYS: Attributes = Attributes { expression: "pk, listSk", names: &[] };
+
 /// One of the two indexes. Both contain only keys.
 fn index(name: &'static str, pk: &'static str) -> List<ContactId> {
     let read = |item| contact_id_of_key(&item);
-    let attributes = Some("pk, listSk");
+    let attributes = Some(&KEYS);
     List { table: Table::Contacts, index: Some(name), keys: (pk, LIST_SK), filter: None, attributes, read }
 }
 

@@ -5,7 +5,8 @@ use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId, error_chain}
 
 use crate::contacts::holder_of;
 use crate::contacts::plan::{ContactPlan, Role};
-use crate::dynamodb::item::{Item, PK, key, text};
+use crate::dynamodb::item::{Item, text};
+use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::write::{Refusal, Transacted, Write};
 use crate::{Store, StoreError, Table, keys};
@@ -31,8 +32,7 @@ impl Store {
         reached: &Reached,
     ) -> Result<Option<ContactId>, StoreError> {
         let places = places(workspace, reached);
-        let keys = places.iter().map(|(pk, sk)| key(pk, *sk)).collect();
-        let rows = self.batch_items(Table::Contacts, keys).await?;
+        let rows = self.rows_at(&places).await?;
         first_of(&places, &rows).map(|(_, row)| holder_of(row)).transpose()
     }
 
@@ -108,10 +108,7 @@ impl Store {
     }
 }
 
-/// The key of an identity row.
-pub(crate) type Place = (String, &'static str);
-
-/// The keys of the rows that may find the customer, in the order in which they count.
+/// The places of the rows that may find the customer, in the order in which they count.
 pub(crate) fn places(workspace: WorkspaceId, reached: &Reached) -> Vec<Place> {
     let Reached { wa_id, user_id } = reached;
     let number = reached.cellphone().map(|number| keys::contact_cellphone(workspace, &number));
@@ -119,12 +116,13 @@ pub(crate) fn places(workspace: WorkspaceId, reached: &Reached) -> Vec<Place> {
     let user = user_id.as_ref().map(|user_id| keys::contact_user_id(workspace, user_id));
     let others = wa_id.as_ref().map(WaId::other_forms).unwrap_or_default();
     let others = others.iter().map(|number| keys::contact_cellphone(workspace, number));
-    number.into_iter().chain(known_as).chain(user).chain(others).collect()
+    let keys = number.into_iter().chain(known_as).chain(user).chain(others);
+    keys.map(|key| Place::of(Table::Contacts, key)).collect()
 }
 
 /// The first of these places that has a row among those that were found.
-pub(crate) fn first_of<'a>(places: &'a [Place], rows: &'a [Item]) -> Option<(&'a Place, &'a Item)> {
-    places.iter().find_map(|place| Some((place, rows.iter().find(|row| text(row, PK) == place.0)?)))
+pub(crate) fn first_of<'a>(places: &'a [Place], rows: &'a Rows) -> Option<(&'a Place, &'a Item)> {
+    places.iter().find_map(|place| Some((place, rows.get(place)?)))
 }
 
 /// Whether another write gave the contact's row the same ids.

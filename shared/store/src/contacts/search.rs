@@ -14,6 +14,7 @@ use futures::future::try_join_all;
 
 use crate::dynamodb::item::{SK, check_schema, s, text};
 use crate::dynamodb::paging::{Hit, Hits, not_a_position};
+use crate::dynamodb::read::{Attributes, Query};
 use crate::{Store, StoreError, Table, keys};
 
 /// The maximum number of reads of a search, one after another. Then it returns what it has.
@@ -27,6 +28,9 @@ const GROWTH: usize = 4;
 const TERMS: char = 'T';
 const DIGITS: char = 'D';
 const LAST_DIGITS: char = 'Z';
+
+/// What a search needs of a row.
+static FOUND_BY: Attributes = Attributes { expression: "sk, doc, ph, sv", names: &[] };
 
 /// One partition that a query reads. A phone fragment has two: numbers that begin with it, with or without
 /// the country code, and numbers that end with it.
@@ -87,28 +91,21 @@ impl Store {
         // `BETWEEN` includes both ends, so the last row of the previous read comes again and is skipped.
         let seen = usize::from(!phase.after.is_empty());
         let from = if phase.after.is_empty() { &phase.prefix } else { &phase.after };
-        let mut ask = self
-            .db
-            .query()
-            .table_name(self.tables.name(Table::Contacts))
-            .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to")
-            .projection_expression("sk, doc, ph, sv")
-            .expression_attribute_values(":pk", s(&phase.pk))
-            .expression_attribute_values(":from", s(from))
-            .expression_attribute_values(":to", s(format!("{}\u{10ffff}", phase.prefix)))
-            .consistent_read(true)
-            .limit(i32::try_from(limit + seen).unwrap_or(i32::MAX));
+        let mut ask = Query::of(Table::Contacts, &phase.pk)
+            .between(from, format!("{}\u{10ffff}", phase.prefix))
+            .only(Some(&FOUND_BY))
+            .limit(limit + seen);
         if let SearchQuery::Words { others, .. } = query
             && !others.is_empty()
         {
             let all: Vec<String> = (0..others.len()).map(|at| format!("contains(doc, :w{at})")).collect();
-            ask = ask.filter_expression(all.join(" AND "));
+            ask = ask.filter(all.join(" AND "));
             for (at, word) in others.iter().enumerate() {
-                ask = ask.expression_attribute_values(format!(":w{at}"), s(format!("|{word}")));
+                ask = ask.bind(format!(":w{at}"), s(format!("|{word}")));
             }
         }
-        let answer = ask.send().await?;
-        for item in answer.items.unwrap_or_default() {
+        let page = self.query(ask).await?;
+        for item in page.items {
             // The row's key contains the search term, which is personal data.
             check_schema(&item, "of a search")?;
             let held = if item.contains_key("ph") { "ph" } else { "doc" };
@@ -117,7 +114,7 @@ impl Store {
                 phase.rows.push_back(row);
             }
         }
-        match answer.last_evaluated_key {
+        match page.next {
             // Rows after the last hit that the filter excluded need not be read again.
             Some(last) => phase.after = text(&last, SK).to_owned(),
             None => phase.is_over = true,

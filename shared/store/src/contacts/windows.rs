@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{SK, key, read, row, s, text};
+use crate::dynamodb::read::Query;
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -46,7 +47,7 @@ impl Store {
     ) -> Result<Vec<(ChannelId, Timestamp)>, StoreError> {
         let (pk, _) = keys::contact(workspace, contact);
         let mut windows = vec![];
-        for item in self.partition_items(Table::Contacts, pk).await? {
+        for item in self.query_all(Query::of(Table::Contacts, pk)).await? {
             let Some(line) = keys::read_window(text(&item, SK)) else { continue };
             windows.push((line, read::<WindowRow>(item)?.last_inbound_at));
         }

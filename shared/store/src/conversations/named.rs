@@ -56,7 +56,7 @@ impl Store {
         users: &[UserRef],
     ) -> Result<KnownPeople, StoreError> {
         let places = PeoplePlaces::of(workspace, contacts, users);
-        let mut rows = self.rows_at(&places.all().collect::<Vec<_>>()).await?;
+        let mut rows = self.rows_at(places.all()).await?;
         places.take(&mut rows, contacts)
     }
 

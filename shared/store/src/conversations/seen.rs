@@ -10,7 +10,8 @@ use domain::{ContactId, Conversation, ConversationId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::conversations::row::conversation;
-use crate::dynamodb::item::{PK, SK, expiring, is_live, key, n, read, row, text};
+use crate::dynamodb::item::{PK, SK, expiring, key, n, read, row, text};
+use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -46,9 +47,9 @@ impl Store {
         id: ConversationId,
     ) -> Result<Option<(Conversation, LastSeen)>, StoreError> {
         let (pk, home) = keys::conversation(workspace, id);
-        let rows = self.partition_items(Table::Conversations, pk).await?;
-        let (mut found, mut seen, now) = (None, LastSeen::new(), self.now());
-        for item in rows.into_iter().filter(|item| is_live(item, now)) {
+        let rows = self.query_all(Query::of(Table::Conversations, pk)).await?;
+        let (mut found, mut seen) = (None, LastSeen::new());
+        for item in rows {
             match keys::read_seen(text(&item, SK)) {
                 Some(contact) => {
                     seen.insert(contact, read::<SeenRow>(item)?.at());
@@ -69,10 +70,10 @@ impl Store {
             let contacts = conversation.externals.iter().map(|external| external.contact);
             contacts.map(|contact| keys::seen(workspace, id, contact)).collect::<Vec<_>>()
         };
-        let wanted = of.iter().flat_map(keys_of).map(|(pk, sk)| key(pk, sk)).collect();
-        let (mut found, now) = (HashMap::<String, LastSeen>::new(), self.now());
-        let rows = self.batch_items_eventual(Table::Conversations, wanted).await?;
-        for item in rows.into_iter().filter(|item| is_live(item, now)) {
+        let places: Vec<Place> =
+            of.iter().flat_map(keys_of).map(|key| Place::of(Table::Conversations, key)).collect();
+        let mut found = HashMap::<String, LastSeen>::new();
+        for item in self.rows_at_eventually(&places).await?.into_items() {
             let Some(contact) = keys::read_seen(text(&item, SK)) else { continue };
             let pk = text(&item, PK).to_owned();
             found.entry(pk).or_default().insert(contact, read::<SeenRow>(item)?.at());
@@ -91,7 +92,7 @@ impl Store {
         only: Option<&BTreeSet<ContactId>>,
     ) -> Result<(), StoreError> {
         let (pk, _) = keys::conversation(workspace, id);
-        for item in self.partition_items(Table::Conversations, pk).await? {
+        for item in self.query_all(Query::of(Table::Conversations, pk).with_expired()).await? {
             let Some(contact) = keys::read_seen(text(&item, SK)) else { continue };
             if only.is_none_or(|only| only.contains(&contact)) {
                 self.forget_seen(workspace, id, contact).await?;

@@ -122,11 +122,6 @@ pub(crate) fn number(value: &AttributeValue) -> i64 {
     value.as_n().ok().and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
-/// Whether the row still counts. DynamoDB deletes expired rows late, up to some days.
-pub(crate) fn is_live(item: &Item, now: Timestamp) -> bool {
-    item.get(EXPIRES_AT).is_none_or(|at| number(at) >= now.as_seconds())
-}
-
 /// The row with its TTL, if rows of this kind are kept for a limited time from `from` on.
 pub(crate) fn expiring(mut item: Item, from: Timestamp, kept: Option<Duration>) -> Item {
     item.extend(kept.map(|kept| (EXPIRES_AT.to_owned(), n(from.plus(kept).as_seconds()))));

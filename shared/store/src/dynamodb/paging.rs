@@ -10,7 +10,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::WorkspaceId;
 use futures::future::{try_join, try_join_all};
 
-use crate::dynamodb::item::{Item, is_live, s, text};
+use crate::dynamodb::item::{Item, s, text};
+use crate::dynamodb::read::{Attributes, Query};
 use crate::{Store, StoreError, Table};
 
 /// One page of a list.
@@ -69,7 +70,7 @@ pub(crate) struct List<T> {
     /// A filter: a condition on `:only`, and the value of `:only`.
     pub(crate) filter: Option<(String, AttributeValue)>,
     /// The attributes that `read` needs and the range key, or `None` for all.
-    pub(crate) attributes: Option<&'static str>,
+    pub(crate) attributes: Option<&'static Attributes>,
     pub(crate) read: fn(Item) -> Result<T, StoreError>,
 }
 
@@ -141,34 +142,23 @@ impl Store {
         Ok(Hits::of(hits, page_size, read_up_to.map(|sk| position(sk))))
     }
 
-    /// Reads the next rows of one partition, without expired ones. A filter may exclude all of them.
+    /// Reads the next rows of one partition. A filter may exclude all of them.
     async fn refill<T>(&self, list: &List<T>, run: &mut Run<T>, rows: usize) -> Result<(), StoreError> {
         let (pk, sk) = list.keys;
-        let range = if run.after.is_empty() { String::new() } else { format!(" AND {sk} > :after") };
-        let mut query = self
-            .db
-            .query()
-            .table_name(self.tables.name(list.table))
-            .set_index_name(list.index.map(str::to_owned))
-            .set_projection_expression(list.attributes.map(str::to_owned))
-            .consistent_read(list.index.is_none())
-            .key_condition_expression(format!("{pk} = :pk{range}"))
-            .expression_attribute_values(":pk", s(&run.partition))
-            .limit(i32::try_from(rows).unwrap_or(i32::MAX));
+        let mut query =
+            Query::by(list.table, list.index, pk, &run.partition).only(list.attributes).limit(rows);
         if !run.after.is_empty() {
-            query = query.expression_attribute_values(":after", s(&run.after));
+            query = query.range(&format!("{sk} > :after")).bind(":after", s(&run.after));
         }
         if let Some((condition, only)) = &list.filter {
-            query = query.filter_expression(condition).expression_attribute_values(":only", only.clone());
+            query = query.filter(condition).bind(":only", only.clone());
         }
-        let (answer, now) = (Box::pin(query.send()).await?, self.now());
-        for item in answer.items.unwrap_or_default() {
-            if is_live(&item, now) {
-                let sk = text(&item, sk).to_owned();
-                run.rows.push_back((sk, (list.read)(item)?));
-            }
+        let page = self.query(query).await?;
+        for item in page.items {
+            let sk = text(&item, sk).to_owned();
+            run.rows.push_back((sk, (list.read)(item)?));
         }
-        match answer.last_evaluated_key {
+        match page.next {
             // Rows after the last one that was left out need not be read again.
             Some(last) => run.after = text(&last, sk).to_owned(),
             None => run.is_over = true,

@@ -1,5 +1,5 @@
-//! Reads: a row, a partition, many rows by their keys, rows of several tables in one call. They are strongly consistent,
-//! if their names do not say otherwise.
+//! All reads of the tables: a row, rows of several tables in one call, a query. They are strongly consistent, except those of
+//! an index and [`Store::rows_at_eventually`]. Rows that have expired are absent.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
-use crate::dynamodb::item::{Item, PK, SK, is_live, key, read, s, text};
+use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, number, read, s, text};
 use crate::dynamodb::retry::RetryTime;
 use crate::{Store, StoreError, Table};
 
@@ -27,17 +27,24 @@ pub(crate) struct Place {
 /// instructions.
 #[derive(Debug)]
 pub(crate) struct Attributes {
-    /// A `ProjectionExpression`, with the keys, and with `expiresAt` if the table has a TTL: without it, an expired row
-    /// counts as live.
+    /// A `ProjectionExpression`, with the keys.
     pub(crate) expression: &'static str,
     /// Its placeholders for names that DynamoDB reserves.
     pub(crate) names: &'static [(&'static str, &'static str)],
 }
 
 impl Attributes {
-    fn names(&self) -> Option<HashMap<String, String>> {
-        let names = self.names.iter().map(|(alias, name)| ((*alias).to_owned(), (*name).to_owned()));
-        Some(names.collect()).filter(|names: &HashMap<_, _>| !names.is_empty())
+    /// The projection. Without `expiresAt`, an expired row would count as live. An index has the attributes that it
+    /// projects, and refuses others.
+    fn projection(&self, index: Option<&str>) -> String {
+        match index {
+            None => format!("{}, {EXPIRES_AT}", self.expression),
+            Some(_) => self.expression.to_owned(),
+        }
+    }
+
+    fn names(&self) -> HashMap<String, String> {
+        self.names.iter().map(|(alias, name)| ((*alias).to_owned(), (*name).to_owned())).collect()
     }
 }
 
@@ -52,7 +59,8 @@ impl Place {
         Self { attributes: Some(attributes), ..self }
     }
 
-    fn key(&self) -> (Table, Item) {
+    /// The table and the key.
+    pub(crate) fn key(&self) -> (Table, Item) {
         (self.table, key(&self.pk, &self.sk))
     }
 
@@ -61,17 +69,133 @@ impl Place {
     }
 }
 
-/// How rows are read in batches.
+/// How rows are read.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
+struct How {
     consistent: bool,
-    /// The attributes that are read of all rows of a table.
-    parts: &'a [(Table, &'static Attributes)],
+    with_expired: bool,
 }
 
-impl Wanted<'_> {
-    fn of(self, table: Table) -> Option<&'static Attributes> {
-        self.parts.iter().find(|(of, _)| *of == table).map(|(_, attributes)| *attributes)
+/// The read of almost all callers.
+const LIVE_ROWS: How = How { consistent: true, with_expired: false };
+
+/// A query: rows of one partition of a table or an index, in the order of their sort keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Query {
+    table: Table,
+    index: Option<&'static str>,
+    condition: String,
+    filter: Option<String>,
+    attributes: Option<&'static Attributes>,
+    names: HashMap<String, String>,
+    values: HashMap<String, AttributeValue>,
+    limit: Option<usize>,
+    is_backward: bool,
+    after: Option<Item>,
+    with_expired: bool,
+}
+
+/// The rows that one call of a query found.
+#[derive(Debug)]
+pub(crate) struct QueryPage {
+    pub(crate) items: Vec<Item>,
+    /// The key of the last row that was read, also if that row has expired or the filter excludes it. `None` if no rows
+    /// are left.
+    pub(crate) next: Option<Item>,
+}
+
+impl Query {
+    /// All rows of a partition of a table. The read is strongly consistent.
+    pub(crate) fn of(table: Table, pk: impl Into<String>) -> Self {
+        Self::by(table, None, PK, pk)
+    }
+
+    /// All rows with this hash key in the table or in an index. Reads of an index are eventually consistent, and see only
+    /// what the index projects: if that is not `expiresAt`, expired rows are found too.
+    pub(crate) fn by(
+        table: Table,
+        index: Option<&'static str>,
+        hash_key: &str,
+        value: impl Into<String>,
+    ) -> Self {
+        Self {
+            table,
+            index,
+            condition: format!("{hash_key} = :pk"),
+            filter: None,
+            attributes: None,
+            names: HashMap::new(),
+            values: HashMap::from([(":pk".to_owned(), s(value))]),
+            limit: None,
+            is_backward: false,
+            after: None,
+            with_expired: false,
+        }
+    }
+
+    /// Only rows whose sort key fulfils a condition.
+    pub(crate) fn range(mut self, condition: &str) -> Self {
+        self.condition = format!("{} AND {condition}", self.condition);
+        self
+    }
+
+    /// Only rows whose sort key begins with this.
+    pub(crate) fn begins_with(self, prefix: impl Into<String>) -> Self {
+        self.range("begins_with(sk, :prefix)").bind(":prefix", s(prefix))
+    }
+
+    /// Only rows whose sort key is between these, or one of them.
+    pub(crate) fn between(self, from: impl Into<String>, to: impl Into<String>) -> Self {
+        self.range("sk BETWEEN :from AND :to").bind(":from", s(from)).bind(":to", s(to))
+    }
+
+    /// Only rows that fulfil a condition on other attributes. The other rows cost as much as those that are returned.
+    pub(crate) fn filter(mut self, condition: impl Into<String>) -> Self {
+        self.filter = Some(condition.into());
+        self
+    }
+
+    /// Binds a `:placeholder` of a condition to a value.
+    pub(crate) fn bind(mut self, placeholder: impl Into<String>, value: AttributeValue) -> Self {
+        self.values.insert(placeholder.into(), value);
+        self
+    }
+
+    /// Binds a `#placeholder` of a condition to an attribute whose name DynamoDB reserves.
+    pub(crate) fn name(mut self, placeholder: &str, attribute: &str) -> Self {
+        self.names.insert(placeholder.to_owned(), attribute.to_owned());
+        self
+    }
+
+    /// Only these attributes of the rows.
+    pub(crate) fn only(mut self, attributes: Option<&'static Attributes>) -> Self {
+        self.attributes = attributes;
+        self
+    }
+
+    /// The maximum number of rows that one call reads, with those that are then left out.
+    pub(crate) fn limit(mut self, rows: usize) -> Self {
+        self.limit = Some(rows);
+        self
+    }
+
+    /// From the last row to the first.
+    pub(crate) fn backward(mut self) -> Self {
+        self.is_backward = true;
+        self
+    }
+
+    /// Only rows after this one: [`QueryPage::next`] of the previous call.
+    pub(crate) fn after(mut self, last: Option<Item>) -> Self {
+        self.after = last;
+        self
+    }
+
+    /// Also the rows that have expired and that DynamoDB has not deleted yet. Only for an export or an erasure of a person:
+    /// these rows still hold the person's data.
+    pub(crate) fn with_expired(mut self) -> Self {
+        self.with_expired = true;
+        self
     }
 }
 
@@ -92,15 +216,6 @@ fn parts(places: &[&Place]) -> Vec<(Table, &'static Attributes)> {
         }
     }
     parts
-}
-
-/// These keys, each once.
-fn distinct(mut keys: Vec<(Table, Item)>) -> Vec<(Table, Item)> {
-    let mut named = HashSet::with_capacity(keys.len());
-    let is_new = keys.iter().map(|(table, key)| named.insert((*table, text(key, PK), text(key, SK))));
-    let mut is_new = is_new.collect::<Vec<_>>().into_iter();
-    keys.retain(|_| is_new.next() == Some(true));
-    keys
 }
 
 /// The rows that [`Store::rows_at`] found. A row is looked for among all of them: a request names few places.
@@ -130,8 +245,10 @@ impl Rows {
     }
 }
 
+/// The only code that calls the read operations of DynamoDB (`tests/stack/tests/reads.rs`). So a row whose time is over is
+/// left out here, and nowhere else.
 impl Store {
-    /// One row (strongly consistent read), unless it has expired. One round trip.
+    /// One row (strongly consistent read). One round trip.
     pub(crate) async fn get_row<T: DeserializeOwned>(
         &self,
         table: Table,
@@ -146,22 +263,34 @@ impl Store {
         table: Table,
         key: (String, impl Into<String>),
     ) -> Result<Option<Item>, StoreError> {
-        self.get(table, key, None).await
+        self.get(Place::of(table, key), LIVE_ROWS).await
     }
 
-    async fn get(
+    /// The rows at these places, each once, all in one call (strongly consistent reads). Each call costs a process more
+    /// than all that it does with a few rows, so a request reads everything that it knows to need together. One round
+    /// trip for each 100 rows, all at the same time; more only while the tables leave some unprocessed. None without
+    /// places.
+    pub(crate) async fn rows_at<'a>(
         &self,
-        table: Table,
-        (pk, sk): (String, impl Into<String>),
-        attributes: Option<&Attributes>,
-    ) -> Result<Option<Item>, StoreError> {
-        let get = self.db.get_item().table_name(self.tables.name(table)).set_key(Some(key(pk, sk)));
-        let get = get
-            .set_projection_expression(attributes.map(|part| part.expression.to_owned()))
-            .set_expression_attribute_names(attributes.and_then(Attributes::names))
-            .consistent_read(true);
-        let answer = Box::pin(get.send()).await?;
-        Ok(answer.item.filter(|item| is_live(item, self.now())))
+        places: impl IntoIterator<Item = &'a Place>,
+    ) -> Result<Rows, StoreError> {
+        Box::pin(self.rows(places.into_iter().collect(), LIVE_ROWS)).await
+    }
+
+    /// The same by eventually consistent reads, which cost half: the rows are mostly less than a second old.
+    pub(crate) async fn rows_at_eventually<'a>(
+        &self,
+        places: impl IntoIterator<Item = &'a Place>,
+    ) -> Result<Rows, StoreError> {
+        Box::pin(self.rows(places.into_iter().collect(), How { consistent: false, ..LIVE_ROWS })).await
+    }
+
+    /// The same with the rows that have expired and that DynamoDB has not deleted yet: see [`Query::with_expired`].
+    pub(crate) async fn rows_and_expired_at<'a>(
+        &self,
+        places: impl IntoIterator<Item = &'a Place>,
+    ) -> Result<Rows, StoreError> {
+        Box::pin(self.rows(places.into_iter().collect(), How { with_expired: true, ..LIVE_ROWS })).await
     }
 
     /// All rows of a partition (strongly consistent read). One round trip for each megabyte.
@@ -170,91 +299,98 @@ impl Store {
         table: Table,
         pk: String,
     ) -> Result<Vec<T>, StoreError> {
-        self.partition_items(table, pk).await?.into_iter().map(read).collect()
+        self.query_all(Query::of(table, pk)).await?.into_iter().map(read).collect()
     }
 
-    /// The same, as items, for a partition with rows of several kinds.
-    pub(crate) async fn partition_items(&self, table: Table, pk: String) -> Result<Vec<Item>, StoreError> {
-        let (mut rows, mut from) = (vec![], None);
-        loop {
-            let (items, next) = self.partition_page(table, &pk, from).await?;
-            rows.extend(items);
-            from = next;
-            if from.is_none() {
-                return Ok(rows);
-            }
+    /// All rows of a query. One round trip for each megabyte.
+    pub(crate) async fn query_all(&self, query: Query) -> Result<Vec<Item>, StoreError> {
+        let mut page = self.query(query.clone()).await?;
+        let mut rows = page.items;
+        while page.next.is_some() {
+            page = self.query(query.clone().after(page.next)).await?;
+            rows.append(&mut page.items);
         }
+        Ok(rows)
     }
 
-    /// The live rows at these places, all in one call (strongly consistent reads). Each call costs a process more than
-    /// all that it does with a few rows, so a request reads everything that it knows to need together. One round trip;
-    /// none without places.
-    pub(crate) async fn rows_at(&self, places: &[&Place]) -> Result<Rows, StoreError> {
-        if let [place] = places {
-            let row = self.get(place.table, (place.pk.clone(), &place.sk), place.attributes).await?;
+    /// The next rows of a query. One round trip.
+    pub(crate) async fn query(&self, query: Query) -> Result<QueryPage, StoreError> {
+        let with_expired = query.with_expired;
+        let consistent = query.index.is_none();
+        let projection = query.attributes.map(|only| only.projection(query.index));
+        let mut names = query.names;
+        names.extend(query.attributes.map(Attributes::names).unwrap_or_default());
+        let call = self
+            .db
+            .query()
+            .table_name(self.tables.name(query.table))
+            .set_index_name(query.index.map(str::to_owned))
+            .key_condition_expression(query.condition)
+            .set_filter_expression(query.filter)
+            .set_projection_expression(projection)
+            .set_expression_attribute_names(Some(names).filter(|names| !names.is_empty()))
+            .set_expression_attribute_values(Some(query.values))
+            .set_limit(query.limit.map(|rows| i32::try_from(rows).unwrap_or(i32::MAX)))
+            .set_scan_index_forward(query.is_backward.then_some(false))
+            .set_exclusive_start_key(query.after)
+            .consistent_read(consistent);
+        let answer = Box::pin(call.send()).await?;
+        let mut items = answer.items.unwrap_or_default();
+        self.leave_out_expired(&mut items, |item| item, with_expired);
+        Ok(QueryPage { items, next: answer.last_evaluated_key })
+    }
+
+    /// Removes the rows whose time is over. DynamoDB deletes them late, up to some days.
+    fn leave_out_expired<T>(&self, rows: &mut Vec<T>, item: impl Fn(&T) -> &Item, with_expired: bool) {
+        let now = self.now().as_seconds();
+        let is_live = |item: &Item| item.get(EXPIRES_AT).is_none_or(|at| number(at) >= now);
+        rows.retain(|row| with_expired || is_live(item(row)));
+    }
+
+    async fn get(&self, place: Place, how: How) -> Result<Option<Item>, StoreError> {
+        let Place { table, pk, sk, attributes } = place;
+        let get = self
+            .db
+            .get_item()
+            .table_name(self.tables.name(table))
+            .set_key(Some(key(pk, sk)))
+            .set_projection_expression(attributes.map(|only| only.projection(None)))
+            .set_expression_attribute_names(
+                attributes.map(Attributes::names).filter(|names| !names.is_empty()),
+            )
+            .consistent_read(how.consistent);
+        let answer = Box::pin(get.send()).await?;
+        let mut found: Vec<Item> = answer.item.into_iter().collect();
+        self.leave_out_expired(&mut found, |item| item, how.with_expired);
+        Ok(found.pop())
+    }
+
+    async fn rows(&self, mut places: Vec<&Place>, how: How) -> Result<Rows, StoreError> {
+        if let [place] = places[..] {
+            let row = self.get(place.clone(), how).await?;
             return Ok(Rows(row.map(|row| (place.table, row)).into_iter().collect()));
         }
-        let (keys, now) = (places.iter().map(|place| place.key()).collect(), self.now());
-        let wanted = Wanted { consistent: true, parts: &parts(places) };
-        let mut rows = self.rows(keys, wanted).await?;
-        rows.retain(|(_, row)| is_live(row, now));
+        let parts = parts(&places);
+        // DynamoDB refuses a call that names a row twice.
+        let mut named = HashSet::with_capacity(places.len());
+        places.retain(|place| named.insert((place.table, &place.pk, &place.sk)));
+        let batches = places.chunks(MAX_KEYS).map(|places| self.whole_batch(places, &parts, how));
+        let mut rows: Vec<_> = try_join_all(batches).await?.into_iter().flatten().collect();
+        self.leave_out_expired(&mut rows, |(_, item)| item, how.with_expired);
         Ok(Rows(rows))
     }
 
-    /// The rows with these keys (strongly consistent read), each once, in no particular order. One round trip; more
-    /// only while the table leaves some or all of the keys unprocessed.
-    pub(crate) async fn batch_items(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
-        let keys = keys.into_iter().map(|key| (table, key)).collect();
-        Ok(self.rows_of(keys).await?.into_iter().map(|(_, item)| item).collect())
-    }
-
-    /// The same by an eventually consistent read, which costs half: the rows are mostly less than a second old.
-    pub(crate) async fn batch_items_eventual(
-        &self,
-        table: Table,
-        keys: Vec<Item>,
-    ) -> Result<Vec<Item>, StoreError> {
-        let keys = keys.into_iter().map(|key| (table, key)).collect();
-        Ok(self
-            .rows(keys, Wanted { consistent: false, parts: &[] })
-            .await?
-            .into_iter()
-            .map(|(_, item)| item)
-            .collect())
-    }
-
-    /// The rows with these keys in several tables (strongly consistent read), each once, in no particular order. A
-    /// key may be repeated here; DynamoDB refuses a call that repeats one. One round trip; more only while the tables
-    /// leave some of the keys unprocessed.
-    pub(crate) async fn rows_of(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
-        self.rows(keys, Wanted { consistent: true, parts: &[] }).await
-    }
-
-    async fn rows(
-        &self,
-        keys: Vec<(Table, Item)>,
-        how: Wanted<'_>,
-    ) -> Result<Vec<(Table, Item)>, StoreError> {
-        let mut left = distinct(keys);
-        let mut batches = vec![];
-        while !left.is_empty() {
-            let more = left.split_off(left.len().min(MAX_KEYS));
-            batches.push(self.whole_batch(left, how));
-            left = more;
-        }
-        Ok(try_join_all(batches).await?.into_iter().flatten().collect())
-    }
-
-    /// The rows for as many keys as one call takes, each with its table.
+    /// The rows at as many places as one call takes, each with its table.
     async fn whole_batch(
         &self,
-        keys: Vec<(Table, Item)>,
-        how: Wanted<'_>,
+        places: &[&Place],
+        parts: &[(Table, &'static Attributes)],
+        how: How,
     ) -> Result<Vec<(Table, Item)>, StoreError> {
-        let (mut rows, mut wanted) = (vec![], keys);
+        let (mut rows, mut wanted) = (vec![], places.iter().map(|place| place.key()).collect::<Vec<_>>());
         let mut retries = RetryTime::new(self);
         while !wanted.is_empty() {
-            let (items, left) = self.batch(wanted, how).await?;
+            let (items, left) = self.batch(wanted, parts, how).await?;
             if items.is_empty() && !left.is_empty() {
                 retries.wait().await?;
             }
@@ -268,7 +404,8 @@ impl Store {
     async fn batch(
         &self,
         keys: Vec<(Table, Item)>,
-        how: Wanted<'_>,
+        parts: &[(Table, &'static Attributes)],
+        how: How,
     ) -> Result<(Vec<(Table, Item)>, Vec<(Table, Item)>), StoreError> {
         let mut tables: BTreeMap<Table, Vec<Item>> = BTreeMap::new();
         for (table, key) in keys {
@@ -277,11 +414,13 @@ impl Store {
         let named: Vec<Table> = tables.keys().copied().collect();
         let mut call = self.db.batch_get_item();
         for (table, keys) in tables {
-            let attributes = how.of(table);
+            let attributes = parts.iter().find(|(of, _)| *of == table).map(|(_, attributes)| *attributes);
             let wanted = KeysAndAttributes::builder()
                 .set_keys(Some(keys))
-                .set_projection_expression(attributes.map(|part| part.expression.to_owned()))
-                .set_expression_attribute_names(attributes.and_then(Attributes::names))
+                .set_projection_expression(attributes.map(|only| only.projection(None)))
+                .set_expression_attribute_names(
+                    attributes.map(Attributes::names).filter(|names| !names.is_empty()),
+                )
                 .consistent_read(how.consistent)
                 .build();
             let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
@@ -298,26 +437,5 @@ impl Store {
             left.extend(keys.into_iter().map(|key| (table, key)));
         }
         Ok((items, left))
-    }
-
-    async fn partition_page(
-        &self,
-        table: Table,
-        pk: &str,
-        from: Option<Item>,
-    ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
-        let values: [(&str, AttributeValue); 1] = [(":pk", s(pk))];
-        let query = self
-            .db
-            .query()
-            .table_name(self.tables.name(table))
-            .key_condition_expression(format!("{PK} = :pk"))
-            .set_expression_attribute_values(Some(
-                values.map(|(name, value)| (name.to_owned(), value)).into(),
-            ))
-            .set_exclusive_start_key(from)
-            .consistent_read(true);
-        let answer = Box::pin(query.send()).await?;
-        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
     }
 }

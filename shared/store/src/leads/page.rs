@@ -2,7 +2,8 @@
 
 use domain::{LaneId, Lead, LeadState, WorkspaceId};
 
-use crate::dynamodb::item::{PK, SK, is_live, key, n, s, text};
+use crate::dynamodb::item::{PK, SK, n, s, text};
+use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{Wrote, is_written_by};
 use crate::leads::row::{is_indexed, lead, lead_item};
@@ -48,28 +49,23 @@ impl Store {
         let limit = limit.clamp(1, Self::MOST_LEADS);
         let (mut places, mut after) = (vec![], from.map(str::to_owned));
         loop {
-            let query = self
-                .db
-                .query()
-                .table_name(self.tables.name(Table::Leads))
-                .index_name("byTime")
-                .key_condition_expression("timePk = :workspace AND timeSk > :after")
-                .expression_attribute_values(":workspace", s(keys::leads_by_time(workspace)))
-                .expression_attribute_values(":after", s(after.clone().unwrap_or_else(|| "0".to_owned())))
-                .limit(i32::from(Self::MOST_LEADS));
+            let query = Query::by(Table::Leads, Some("byTime"), "timePk", keys::leads_by_time(workspace))
+                .range("timeSk > :after")
+                .bind(":after", s(after.as_deref().unwrap_or("0")))
+                .limit(usize::from(Self::MOST_LEADS));
             let query = match state {
                 None => query,
                 Some(state) => query
-                    .filter_expression(if is_indexed(state) { INDEXED } else { NOT_INDEXED })
-                    .expression_attribute_names("#state", "state")
-                    .expression_attribute_values(":state", s(state.as_str())),
+                    .filter(if is_indexed(state) { INDEXED } else { NOT_INDEXED })
+                    .name("#state", "state")
+                    .bind(":state", s(state.as_str())),
             };
-            let answer = query.send().await?;
-            let more = answer.last_evaluated_key;
-            for item in answer.items.unwrap_or_default() {
-                places.push((text(&item, "timeSk").to_owned(), key(text(&item, PK), text(&item, SK))));
+            let page = self.query(query).await?;
+            for item in page.items {
+                let place = Place::of(Table::Leads, (text(&item, PK).to_owned(), text(&item, SK)));
+                places.push((text(&item, "timeSk").to_owned(), place));
             }
-            after = more.as_ref().map(|last| text(last, "timeSk").to_owned());
+            after = page.next.as_ref().map(|last| text(last, "timeSk").to_owned());
             if places.len() >= usize::from(limit) || after.is_none() {
                 break;
             }
@@ -77,10 +73,8 @@ impl Store {
         let cut = places.len() > usize::from(limit);
         places.truncate(usize::from(limit));
         let next = if cut { places.last().map(|(place, _)| place.clone()) } else { after };
-        let rows = self.batch_items(Table::Leads, places.into_iter().map(|(_, key)| key).collect()).await?;
-        let now = self.now();
-        let live = rows.into_iter().filter(|row| is_live(row, now));
-        let mut leads = live.map(lead).collect::<Result<Vec<_>, _>>()?;
+        let rows = self.rows_at(places.iter().map(|(_, place)| place)).await?.into_items();
+        let mut leads = rows.map(lead).collect::<Result<Vec<_>, _>>()?;
         leads.retain(|lead| state.is_none_or(|state| lead.state == state));
         leads.sort_by_key(|lead| keys::newest_first(lead.created_at, lead.id));
         Ok(LeadPage { leads, next })

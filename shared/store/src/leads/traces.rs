@@ -91,7 +91,7 @@ impl Store {
         lead: LeadTraits<'_>,
     ) -> Result<LeadDuplicates, StoreError> {
         let traces = TracePlaces::of(workspace, lead);
-        traces.take(&mut self.rows_at(&traces.all().collect::<Vec<_>>()).await?)
+        traces.take(&mut self.rows_at(traces.all()).await?)
     }
 }
 

@@ -12,7 +12,8 @@ use domain::sending::Progress;
 use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
 use uuid::Uuid;
 
-use crate::dynamodb::item::{Item, SK, is_live, key, n, read, s, text};
+use crate::dynamodb::item::{Item, SK, key, n, read, s, text};
+use crate::dynamodb::read::Query;
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_written_by};
 use crate::lanes::counts::Counts;
@@ -78,7 +79,7 @@ pub struct Outbound {
 
 impl Store {
     /// The maximum number of rows that [`Store::open_in`] reads.
-    const OPEN_PAGE: i32 = 50;
+    const OPEN_PAGE: usize = 50;
 
     /// The waiting work of a lane, in order, up to the last number that the lane had when it was read: of
     /// messages that took numbers later, a query may return the second and not the first. One round trip.
@@ -109,21 +110,12 @@ impl Store {
         conversation: ConversationId,
         seq: u64,
     ) -> Result<Open, StoreError> {
-        let answer = self
-            .db
-            .query()
-            .table_name(self.tables.name(Table::Messages))
-            .key_condition_expression("pk = :pk AND sk BETWEEN :plan AND :last")
-            .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
-            .expression_attribute_values(":plan", s(keys::PLAN))
-            .expression_attribute_values(":last", s(keys::open_entry(seq)))
-            .consistent_read(true)
-            .limit(Self::OPEN_PAGE)
-            .send()
-            .await?;
-        let mut open = Open { more: answer.last_evaluated_key.is_some(), ..Open::default() };
-        let now = self.now();
-        for item in answer.items.unwrap_or_default().into_iter().filter(|item| is_live(item, now)) {
+        let open = Query::of(Table::Messages, keys::messages(workspace, conversation))
+            .between(keys::PLAN, keys::open_entry(seq))
+            .limit(Self::OPEN_PAGE);
+        let page = self.query(open).await?;
+        let mut open = Open { more: page.next.is_some(), ..Open::default() };
+        for item in page.items {
             match keys::read_open_entry(text(&item, SK)) {
                 Some(seq) => open.entries.push(Entry { seq, message: read::<EntryRow>(item)?.message_id }),
                 None => open.plan = Some(read::<PlanRow>(item)?.plan(workspace, conversation)),

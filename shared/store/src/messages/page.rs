@@ -8,8 +8,9 @@ use std::cmp::Reverse;
 use domain::message::summary::Direction;
 use domain::{ConversationId, Message, MessageId, WorkspaceId};
 
-use crate::dynamodb::item::{Item, PK, SK, is_live, key, s, text, unreadable};
+use crate::dynamodb::item::{Item, PK, SK, s, text, unreadable};
 use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, Wanted};
+use crate::dynamodb::read::Place;
 use crate::messages::row::{DIRECTION, LIST_SK, message};
 use crate::{Store, StoreError, Table, keys};
 
@@ -53,14 +54,10 @@ impl Store {
         let page = Wanted { page_size, after: wanted.after.as_deref() };
         let found = self.hits(&list, keys::messages(workspace, wanted.conversation), page).await?;
 
-        let keys = found.hits.iter().map(|hit| {
-            let (pk, sk) = keys::message(workspace, wanted.conversation, hit.row);
-            key(pk, sk)
-        });
-        let rows = self.batch_items(Table::Messages, keys.collect()).await?;
-        let now = self.now();
-        let live = rows.into_iter().filter(|row| is_live(row, now));
-        let mut items = live.map(message).collect::<Result<Vec<_>, _>>()?;
+        let place = |id| Place::of(Table::Messages, keys::message(workspace, wanted.conversation, id));
+        let places: Vec<Place> = found.hits.iter().map(|hit| place(hit.row)).collect();
+        let rows = self.rows_at(&places).await?.into_items();
+        let mut items = rows.map(message).collect::<Result<Vec<_>, _>>()?;
         items.sort_by_key(|message| Reverse(message.seq));
         Ok(Page { items, next: found.next })
     }

@@ -17,12 +17,13 @@ use futures::future::try_join;
 
 use crate::contacts::holder_of;
 use crate::contacts::plan::ContactPlan;
-use crate::contacts::reached::{Place, first_of, places};
+use crate::contacts::reached::{first_of, places};
 use crate::contacts::row::contact;
 use crate::contacts::windows::{WindowRow, window_write};
 use crate::conversations::plan::{conversation_writes, first_writes};
 use crate::conversations::row::conversation;
-use crate::dynamodb::item::{Item, PK, is_live, key, read, s, text};
+use crate::dynamodb::item::{Item, s, text};
+use crate::dynamodb::read::{Place, Query, Rows};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{Transacted, Write, Wrote};
 use crate::lanes::row::LaneRow;
@@ -37,7 +38,7 @@ use crate::{Store, StoreError, Table, keys};
 /// The attribute of an identity row that names the conversation into which the contact's last message went.
 const LAST_CONVERSATION: &str = "conversationId";
 /// The number of a contact's conversations that one call reads.
-const PAGE: i32 = 25;
+const PAGE: usize = 25;
 /// The greatest number of a contact's conversations that are read for a message, the newest first. If none of them takes
 /// it, it opens a new one.
 const MOST_CONVERSATIONS: usize = 100;
@@ -59,7 +60,7 @@ pub struct InboundIds {
 
 #[derive(Clone, Debug)]
 struct Identity {
-    key: Place,
+    place: Place,
     contact: ContactId,
     last_conversation: Option<ConversationId>,
 }
@@ -119,31 +120,22 @@ impl Store {
         (id, refers_to): (&str, Option<&str>),
         from: &Reached,
     ) -> Result<InboundIds, StoreError> {
-        let own = keys::provider_message(workspace, id);
-        let refers_to = refers_to.filter(|answered| *answered != id);
-        let answered = refers_to.map(|id| keys::provider_message(workspace, id));
-        let places = places(workspace, from);
-        let (lines, line_sk) = keys::line(workspace, channel);
-        let of_messages = [Some(&own), answered.as_ref()].into_iter().flatten();
-        let of_messages = of_messages.map(|(pk, sk)| (Table::Messages, key(pk, *sk)));
-        let of_contact = places.iter().map(|(pk, sk)| (Table::Contacts, key(pk, *sk)));
-        let wanted = of_messages.chain(of_contact).chain([(Table::Workspaces, key(lines, line_sk))]);
-        let mut ids = InboundIds { from: from.clone(), ..InboundIds::default() };
-        let mut identities = vec![];
-        for (table, item) in self.rows_of(wanted.collect()).await? {
-            match table {
-                Table::Workspaces => ids.line = Some(line(item)?),
-                Table::Contacts => identities.push(item),
-                _ => {
-                    let is_own = text(&item, PK) == own.0;
-                    let ProviderIdRow { conversation_id, message_id, .. } = read(item)?;
-                    let found = Some((conversation_id, message_id));
-                    if is_own { ids.stored = found } else { ids.answered = found }
-                }
-            }
-        }
-        ids.identity = first_of(&places, &identities).map(Identity::read).transpose()?;
-        Ok(ids)
+        let of_message = |id| Place::of(Table::Messages, keys::provider_message(workspace, id));
+        let of_own = of_message(id);
+        let of_answered = refers_to.filter(|answered| *answered != id).map(of_message);
+        let of_contact = places(workspace, from);
+        let of_line = Place::of(Table::Workspaces, keys::line(workspace, channel));
+        let places = [&of_own, &of_line].into_iter().chain(&of_answered).chain(&of_contact);
+        let mut rows = self.rows_at(places).await?;
+        let message = |row: ProviderIdRow| (row.conversation_id, row.message_id);
+        let identity = first_of(&of_contact, &rows).map(Identity::read).transpose()?;
+        Ok(InboundIds {
+            from: from.clone(),
+            identity,
+            line: rows.take(&of_line).map(line).transpose()?,
+            stored: rows.read(&of_own)?.map(message),
+            answered: of_answered.map(|place| rows.read(&place)).transpose()?.flatten().map(message),
+        })
     }
 
     /// What a message of this contact on this line may go into (strongly consistent reads). `None` if the contact was
@@ -175,10 +167,10 @@ impl Store {
         let destination = Destination::of(of, answered, newest.open);
         let lane = match &destination {
             Destination::Into(conversation) => {
-                let (pk, sk) = keys::conversation_lane(workspace, conversation.id);
-                match lanes.iter().position(|lane| text(lane, PK) == pk) {
-                    Some(at) => Some(read(lanes.swap_remove(at))?),
-                    None => self.get_row(Table::Messages, (pk, sk)).await?,
+                let place = Place::of(Table::Messages, keys::conversation_lane(workspace, conversation.id));
+                match lanes.read(&place)? {
+                    Some(lane) => Some(lane),
+                    None => self.rows_at([&place]).await?.read(&place)?,
                 }
             }
             Destination::Blocked(_) | Destination::New => None,
@@ -295,28 +287,21 @@ impl Store {
         answered: Option<ConversationId>,
         last: Option<ConversationId>,
     ) -> Result<Beside, StoreError> {
-        let (contact_pk, sk) = keys::contact(workspace, of);
-        let (window_pk, window_sk) = keys::window(workspace, of, channel);
-        let mut wanted =
-            vec![(Table::Contacts, key(contact_pk, sk)), (Table::Contacts, key(window_pk, &window_sk))];
-        if let Some(answered) = answered {
-            let (pk, sk) = keys::conversation(workspace, answered);
-            wanted.push((Table::Conversations, key(pk, sk)));
-        }
-        for conversation in answered.into_iter().chain(last.filter(|last| Some(*last) != answered)) {
-            let (pk, sk) = keys::conversation_lane(workspace, conversation);
-            wanted.push((Table::Messages, key(pk, sk)));
-        }
-        let (mut beside, now) = (Beside::default(), self.now());
-        for (table, item) in self.rows_of(wanted).await?.into_iter().filter(|(_, item)| is_live(item, now)) {
-            match table {
-                Table::Conversations => beside.answered = Some(conversation(item)?),
-                Table::Messages => beside.lanes.push(item),
-                _ if text(&item, "sk") == window_sk => beside.window = Some(read(item)?),
-                _ => beside.contact = Some(contact(item)?),
-            }
-        }
-        Ok(beside)
+        let of_contact = Place::of(Table::Contacts, keys::contact(workspace, of));
+        let of_window = Place::of(Table::Contacts, keys::window(workspace, of, channel));
+        let of_answered =
+            answered.map(|id| Place::of(Table::Conversations, keys::conversation(workspace, id)));
+        let lanes = answered.into_iter().chain(last.filter(|last| Some(*last) != answered));
+        let lane = |id| Place::of(Table::Messages, keys::conversation_lane(workspace, id));
+        let of_lanes: Vec<Place> = lanes.map(lane).collect();
+        let places = [&of_contact, &of_window].into_iter().chain(&of_answered).chain(&of_lanes);
+        let mut rows = self.rows_at(places).await?;
+        Ok(Beside {
+            contact: rows.take(&of_contact).map(contact).transpose()?,
+            window: rows.read(&of_window)?,
+            answered: of_answered.and_then(|place| rows.take(&place)).map(conversation).transpose()?,
+            lanes: rows,
+        })
     }
 
     /// The newest conversation of a contact on a line that takes a message (strongly consistent reads), of at most
@@ -327,21 +312,12 @@ impl Store {
         of: ContactId,
         channel: &ChannelId,
     ) -> Result<Newest, StoreError> {
-        let (mut newest, mut from) = (Newest { open: None, ids: vec![] }, None);
+        let mut newest = Newest { open: None, ids: vec![] };
+        let query =
+            Query::of(Table::Conversations, keys::conversations_of_contact(workspace, of)).limit(PAGE);
+        let mut page = self.query(query.clone()).await?;
         loop {
-            let page = self
-                .db
-                .query()
-                .table_name(self.tables.name(Table::Conversations))
-                .key_condition_expression("pk = :pk")
-                .expression_attribute_values(":pk", s(keys::conversations_of_contact(workspace, of)))
-                .consistent_read(true)
-                .limit(PAGE)
-                .set_exclusive_start_key(from)
-                .send()
-                .await?;
-            let now = self.now();
-            for item in page.items.unwrap_or_default().into_iter().filter(|item| is_live(item, now)) {
+            for item in page.items {
                 let found = conversation(item)?;
                 newest.ids.push(found.id);
                 if found.takes_from(of, Some(channel)) {
@@ -349,21 +325,20 @@ impl Store {
                     return Ok(newest);
                 }
             }
-            from = page.last_evaluated_key;
-            if from.is_none() || newest.ids.len() >= MOST_CONVERSATIONS {
+            if page.next.is_none() || newest.ids.len() >= MOST_CONVERSATIONS {
                 return Ok(newest);
             }
+            page = self.query(query.clone().after(page.next)).await?;
         }
     }
 }
 
-#[derive(Default)]
 struct Beside {
     contact: Option<Contact>,
     window: Option<WindowRow>,
     answered: Option<Conversation>,
-    /// The lanes of the answered conversation and of the last one, in no order.
-    lanes: Vec<Item>,
+    /// The lanes of the answered conversation and of the last one.
+    lanes: Rows,
 }
 
 impl InboundPlace {
@@ -381,22 +356,22 @@ impl InboundIds {
 }
 
 impl Identity {
-    fn read((key, row): (&Place, &Item)) -> Result<Self, StoreError> {
+    fn read((place, row): (&Place, &Item)) -> Result<Self, StoreError> {
         let contact = holder_of(row)?;
         let last_conversation = ConversationId::parse(text(row, LAST_CONVERSATION)).ok();
-        Ok(Self { key: key.clone(), contact, last_conversation })
+        Ok(Self { place: place.clone(), contact, last_conversation })
     }
 
     /// The write that names this conversation, if the row names another one. It is refused if the id belongs to
     /// another contact by then.
     fn names(&self, conversation: ConversationId) -> Option<Write> {
-        let (pk, sk) = &self.key;
         let change = Change::default()
             .set(LAST_CONVERSATION, s(conversation.to_string()))
             .when("#contactId = :contact")
             .name("contactId")
             .bind(":contact", s(self.contact.to_string()));
         let is_new = self.last_conversation != Some(conversation);
-        is_new.then(|| change.of(Table::Contacts, key(pk.as_str(), *sk)))
+        let (table, key) = self.place.key();
+        is_new.then(|| change.of(table, key))
     }
 }

@@ -91,8 +91,6 @@ struct CountedText {
 impl Counted {
     /// The projection of the row. A template has no `content.written`: it always goes to customers. Neither has a
     /// customer's message, whose author is enough.
-    pub(crate) const ATTRIBUTES: &str = "pk, sk, sv, sentBy, content.written.broadcast, createdAt";
-
     pub(crate) fn direction(&self) -> Direction {
         Direction::of(self.sent_by, self.content.written.as_ref().is_none_or(|text| text.broadcast))
     }

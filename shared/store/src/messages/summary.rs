@@ -4,9 +4,15 @@ use domain::message::summary::Tally;
 use domain::{ConversationId, Timestamp, WorkspaceId};
 
 use crate::dynamodb::item::read;
+use crate::dynamodb::read::Attributes;
 use crate::lanes::row::LaneRow;
+use crate::messages::query_messages;
 use crate::messages::row::Counted;
 use crate::{Store, StoreError, Table, keys};
+
+/// What counts a message.
+static COUNTED: Attributes =
+    Attributes { expression: "pk, sk, sv, sentBy, content.written.broadcast, createdAt", names: &[] };
 
 impl Store {
     /// The counts of a conversation's messages up to a moment (strongly consistent read). One round trip if
@@ -32,24 +38,14 @@ impl Store {
         conversation: ConversationId,
         until: Timestamp,
     ) -> Result<Tally, StoreError> {
-        let (mut tally, mut from) = (Tally::default(), None);
-        loop {
-            let page = self
-                .query_messages(workspace, conversation)
-                .projection_expression(Counted::ATTRIBUTES)
-                .set_exclusive_start_key(from)
-                .send()
-                .await?;
-            for item in page.items.unwrap_or_default() {
-                let message: Counted = read(item)?;
-                if message.created_at <= until {
-                    tally.count(message.direction(), message.created_at);
-                }
-            }
-            from = page.last_evaluated_key;
-            if from.is_none() {
-                return Ok(tally);
+        let query = query_messages(workspace, conversation).only(Some(&COUNTED));
+        let mut tally = Tally::default();
+        for item in self.query_all(query).await? {
+            let message: Counted = read(item)?;
+            if message.created_at <= until {
+                tally.count(message.direction(), message.created_at);
             }
         }
+        Ok(tally)
     }
 }

@@ -8,6 +8,7 @@ use domain::{ContactId, Conversation, ConversationId, Message, MessageId, Onboar
 use crate::conversations::plan::conversation_writes;
 use crate::conversations::row::{ANSWER_PK, conversation, lists};
 use crate::dynamodb::item::{Item, PK, SK, key, n, read, s, text};
+use crate::dynamodb::read::Query;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::lanes::row::PlanRow;
 use crate::messages::row::{EntryRow, message};
@@ -46,11 +47,11 @@ impl Store {
     ) -> Result<BTreeSet<ConversationId>, StoreError> {
         let mut found = BTreeSet::new();
         let present = keys::conversations_of_contact(workspace, contact);
-        for item in self.partition_items(Table::Conversations, present).await? {
+        for item in self.query_all(Query::of(Table::Conversations, present).with_expired()).await? {
             found.insert(conversation(item)?.id);
         }
         let left = keys::conversations_left_by(workspace, contact);
-        for item in self.partition_items(Table::Conversations, left).await? {
+        for item in self.query_all(Query::of(Table::Conversations, left).with_expired()).await? {
             found.extend(ConversationId::parse(text(&item, SK)).ok());
         }
         Ok(found)
@@ -68,7 +69,8 @@ impl Store {
             Some(pk) => self.answer_at(pk, id).await?.map(|answer| (pk.to_owned(), answer)),
             None => None,
         };
-        let rows = self.partition_items(Table::Messages, keys::messages(workspace, id)).await?;
+        let rows =
+            self.query_all(Query::of(Table::Messages, keys::messages(workspace, id)).with_expired()).await?;
         let (mut messages, mut plan) = (vec![], None);
         for row in &rows {
             match text(row, SK) {

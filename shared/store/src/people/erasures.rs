@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, SK, key, n, read, row, text, unreadable};
+use crate::dynamodb::read::Query;
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -110,7 +111,7 @@ impl Store {
     /// What an erasure found, in the order in which it processes it. One round trip for each megabyte.
     pub async fn targets(&self, of: &Erasure) -> Result<Vec<Target>, StoreError> {
         let pk = keys::erasure_targets(of.workspace_id, of.id);
-        let items = self.partition_items(Table::Workspaces, pk).await?;
+        let items = self.query_all(Query::of(Table::Workspaces, pk)).await?;
         let mut targets = items.into_iter().map(target).collect::<Result<Vec<_>, _>>()?;
         targets.sort_by_key(|target| (target.pass, target.kind, target.id));
         Ok(targets)

@@ -4,7 +4,8 @@ use domain::contact::search::{PhoneForm, phone_forms};
 use domain::{BrandId, Cellphone, Contact, Lead, MediaId, Timestamp, WorkspaceId};
 
 use crate::contacts::plan::{ContactPlan, search_hints};
-use crate::dynamodb::item::{Item, PK, SK, key, s, text};
+use crate::dynamodb::item::{PK, SK, key, text};
+use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::{Transacted, Write};
 use crate::{Store, StoreError, Table, keys};
 
@@ -62,8 +63,9 @@ impl Store {
 
     /// The number of rows that count a number's leads. One round trip.
     pub async fn counts_of(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<u64, StoreError> {
-        let keys = self.count_keys(workspace, cellphone).into_iter().map(|(pk, sk)| key(pk, sk)).collect();
-        Ok(self.batch_items(Table::Leads, keys).await?.len() as u64)
+        let keys = self.count_keys(workspace, cellphone).into_iter();
+        let places: Vec<Place> = keys.map(|key| Place::of(Table::Leads, key)).collect();
+        Ok(self.rows_at(&places).await?.into_items().count() as u64)
     }
 
     fn count_keys(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Vec<(String, &'static str)> {
@@ -85,7 +87,9 @@ impl Store {
                 PhoneForm::Reversed => keys::contact_last_digits(workspace, &digits),
                 PhoneForm::International | PhoneForm::National => keys::contact_digits(workspace, &digits),
             };
-            for item in self.hints(pk, &format!("{digits}#")).await? {
+            for item in
+                self.query_all(Query::of(Table::Contacts, pk).begins_with(format!("{digits}#"))).await?
+            {
                 let of = keys::read_search_sort_key(text(&item, SK)).map(|(_, contact)| contact);
                 let Some(contact) = of.filter(|_| text(&item, "ph") == cellphone.digits()) else { continue };
                 if self.contact(workspace, contact).await?.is_none() {
@@ -94,20 +98,6 @@ impl Store {
             }
         }
         Ok(())
-    }
-
-    async fn hints(&self, pk: String, prefix: &str) -> Result<Vec<Item>, StoreError> {
-        let answer = self
-            .db
-            .query()
-            .table_name(self.tables.name(Table::Contacts))
-            .key_condition_expression("pk = :pk AND begins_with(sk, :prefix)")
-            .expression_attribute_values(":pk", s(pk))
-            .expression_attribute_values(":prefix", s(prefix))
-            .consistent_read(true)
-            .send()
-            .await?;
-        Ok(answer.items.unwrap_or_default())
     }
 
     /// Deletes the row of a file. One round trip.

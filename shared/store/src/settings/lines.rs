@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, read, row, s, text};
-use crate::dynamodb::read::Place;
+use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write};
 use crate::settings::inbound_lines::forget_inbound;
@@ -19,7 +19,7 @@ impl Store {
     /// ([`Workspace::default_line`]) and is not set here. One round trip.
     pub async fn lines(&self, workspace: WorkspaceId) -> Result<Lines, StoreError> {
         let mut lines = Lines::default();
-        for item in self.partition_items(Table::Workspaces, keys::lines(workspace)).await? {
+        for item in self.query_all(Query::of(Table::Workspaces, keys::lines(workspace))).await? {
             match text(&item, "kind") {
                 BRAND => lines.brands.push(read::<BrandRow>(item)?.into()),
                 _ => lines.lines.push(read::<LineRow>(item)?.into()),

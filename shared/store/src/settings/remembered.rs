@@ -39,15 +39,15 @@ impl Store {
         places: &[&Place],
         read: impl Future<Output = Result<V, StoreError>>,
     ) -> Result<WithSetting<V>, StoreError> {
-        let places = [&[&its_row], places].concat();
+        let places = [&its_row].into_iter().chain(places.iter().copied());
         let begun = self.now();
         let Some((number, known)) = remembered.get(workspace, begun) else {
-            let (rows, setting) = join(self.rows_at(&places), read).await;
+            let (rows, setting) = join(self.rows_at(places), read).await;
             let mut rows = rows?;
             let found = Found { row: rows.take(&its_row), setting: setting.map(Arc::new), begun };
             return found.kept(remembered, workspace, rows);
         };
-        let mut rows = self.rows_at(&places).await?;
+        let mut rows = self.rows_at(places).await?;
         let row = rows.take(&its_row);
         if version_in(row.as_ref())?.number == number {
             return Ok(WithSetting { setting: Ok(known), workspace: row, rows });

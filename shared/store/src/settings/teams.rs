@@ -14,7 +14,7 @@ impl Store {
     /// A team of the workspace. One round trip.
     pub async fn team(&self, workspace: WorkspaceId, id: TeamId) -> Result<Option<Team>, StoreError> {
         let place = team_place(workspace, id);
-        take_team(&mut self.rows_at(&[&place]).await?, &place)
+        take_team(&mut self.rows_at([&place]).await?, &place)
     }
 
     /// All teams of the workspace, oldest first. One round trip.

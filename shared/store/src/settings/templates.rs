@@ -23,7 +23,7 @@ impl Store {
         ids: &[TemplateId],
     ) -> Result<BTreeMap<TemplateId, Template>, StoreError> {
         let places = template_places(workspace, ids);
-        take_templates(&mut self.rows_at(&places.iter().collect::<Vec<_>>()).await?, &places)
+        take_templates(&mut self.rows_at(&places).await?, &places)
     }
 
     /// The template with this id and scope. One round trip.

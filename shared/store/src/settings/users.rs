@@ -27,7 +27,7 @@ impl Store {
         named: &UserRef,
     ) -> Result<Option<User>, StoreError> {
         let place = user_place(workspace, named);
-        Ok(self.rows_at(&[&place]).await?.read::<UserRow>(&place)?.map(User::from))
+        Ok(self.rows_at([&place]).await?.read::<UserRow>(&place)?.map(User::from))
     }
 
     /// The users that these references name, including disabled ones. A user that is named by id and by
@@ -39,7 +39,7 @@ impl Store {
         named: &[UserRef],
     ) -> Result<Vec<User>, StoreError> {
         let places: Vec<Place> = named.iter().map(|named| user_place(workspace, named)).collect();
-        take_users(&mut self.rows_at(&places.iter().collect::<Vec<_>>()).await?, &places)
+        take_users(&mut self.rows_at(&places).await?, &places)
     }
 
     /// All users of the workspace, including disabled ones, oldest first. One round trip for each megabyte.

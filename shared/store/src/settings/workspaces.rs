@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, read, row, s};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, is_written_by};
 use crate::shards::Shards;
 use crate::{Store, StoreError, Table, keys};
@@ -66,12 +67,10 @@ impl Store {
     /// rows.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
         let listed: Vec<ListedRow> = self.partition(Table::Workspaces, keys::workspace_list()).await?;
-        let wanted = listed.iter().map(|listed| {
-            let (pk, sk) = keys::workspace(listed.id);
-            key(pk, sk)
-        });
-        let rows = self.batch_items(Table::Workspaces, wanted.collect()).await?;
-        let rows = rows.into_iter().map(read::<WorkspaceRow>).collect::<Result<Vec<_>, _>>()?;
+        let places: Vec<Place> =
+            listed.iter().map(|listed| Place::of(Table::Workspaces, keys::workspace(listed.id))).collect();
+        let rows = self.rows_at(&places).await?.into_items();
+        let rows = rows.map(read::<WorkspaceRow>).collect::<Result<Vec<_>, _>>()?;
         let mut workspaces: Vec<Workspace> = rows.into_iter().map(Workspace::from).collect();
         workspaces.sort_by_key(|workspace| (workspace.created_at, workspace.id));
         Ok(workspaces)

@@ -11,7 +11,8 @@ use super::lane::{HomeKey, WebhookLane};
 use super::rows::home_item;
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, is_live, key, n, number, read, row, s};
+use crate::dynamodb::item::{Item, key, n, number, read, row, s};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::Wrote;
@@ -78,18 +79,12 @@ impl Store {
         &self,
         events: &[(WorkspaceId, EventId)],
     ) -> Result<HashMap<EventId, Vec<Slot>>, StoreError> {
-        let now = self.now();
-        let mut keys: Vec<(String, &str)> =
-            events.iter().map(|(of, event)| keys::event(*of, *event)).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        let wanted = keys.into_iter().map(|(pk, sk)| key(pk, sk)).collect();
+        let places: Vec<Place> =
+            events.iter().map(|(of, event)| Place::of(Table::Webhooks, keys::event(*of, *event))).collect();
         let mut standing = HashMap::new();
-        for item in self.batch_items(Table::Webhooks, wanted).await? {
-            if is_live(&item, now) {
-                let event = recorded(item)?;
-                standing.insert(event.id, event.slots);
-            }
+        for item in self.rows_at(&places).await?.into_items() {
+            let event = recorded(item)?;
+            standing.insert(event.id, event.slots);
         }
         Ok(standing)
     }

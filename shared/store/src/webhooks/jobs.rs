@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::events::{TellResult, lane_change};
 use super::lane::{HomeKey, Pointer, WebhookLane};
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, SK, is_live, key, n, read, row, s, text};
+use crate::dynamodb::item::{Item, SK, key, n, read, row, s, text};
+use crate::dynamodb::read::Query;
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table, keys};
@@ -38,8 +39,6 @@ pub struct JobPage {
 
 /// How long the row of a job is kept after the request.
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
-/// The number of jobs in one read.
-const PAGE: usize = 1_000;
 /// Whether there is no job with this key: `:seconds` is the current time. DynamoDB deletes expired rows late.
 const IS_FREE: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
 /// Whether a job may change to `:state`. A repeat of a write whose answer was lost finds its own change.
@@ -81,20 +80,11 @@ impl Store {
         Ok((is_new, self.after_tell(job.slot, told, due_at).await?))
     }
 
-    /// The jobs of a slot that are kept, oldest first. One round trip for each thousand.
+    /// The jobs of a slot that are kept, oldest first. One round trip for each megabyte.
     pub async fn jobs(&self, slot: Slot) -> Result<Vec<LaneJob>, StoreError> {
-        let (mut jobs, mut from) = (vec![], keys::JOBS.to_owned());
-        loop {
-            let (items, more) = self.range(slot, from, format!("{}~", keys::JOBS), PAGE).await?;
-            let last = items.last().map(|last| format!("{}~", text(last, SK)));
-            for item in items {
-                jobs.extend(self.kept_job(slot, item)?);
-            }
-            match last.filter(|_| more) {
-                Some(last) => from = last,
-                None => break,
-            }
-        }
+        let query = Query::of(Table::Webhooks, keys::slot(&slot)).begins_with(keys::JOBS);
+        let rows = self.query_all(query).await?.into_iter();
+        let mut jobs = rows.map(|item| lane_job(slot, item)).collect::<Result<Vec<_>, _>>()?;
         jobs.sort_by_key(|of: &LaneJob| (of.job.created_at, of.job.id));
         Ok(jobs)
     }
@@ -102,11 +92,7 @@ impl Store {
     /// A job of a slot, if it is kept. One round trip.
     pub async fn job(&self, slot: Slot, id: JobId) -> Result<Option<LaneJob>, StoreError> {
         let item = self.get_item(Table::Webhooks, (keys::slot(&slot), keys::job(id))).await?;
-        Ok(item.map(|item| self.kept_job(slot, item)).transpose()?.flatten())
-    }
-
-    fn kept_job(&self, slot: Slot, item: Item) -> Result<Option<LaneJob>, StoreError> {
-        is_live(&item, self.now()).then(|| lane_job(slot, item)).transpose()
+        item.map(|item| lane_job(slot, item)).transpose()
     }
 
     /// The next page of a job's deliveries, about `limit` rows. One round trip.
@@ -140,10 +126,11 @@ impl Store {
         if from > to {
             return Ok(JobPage { is_last: true, ..JobPage::default() });
         }
-        let (items, more) = self.range(slot, from, to, limit).await?;
-        let position = items.last().map(|item| text(item, SK).to_owned());
-        let mut page = JobPage { is_last: !more, position, ..JobPage::default() };
-        for item in items {
+        let rows = Query::of(Table::Webhooks, keys::slot(&slot)).between(from, to).limit(limit);
+        let found = self.query(rows).await?;
+        let position = found.next.as_ref().map(|last| text(last, SK).to_owned());
+        let mut page = JobPage { is_last: found.next.is_none(), position, ..JobPage::default() };
+        for item in found.items {
             match Pointer::read(text(&item, SK)) {
                 Some(pointer) => page.pointers.push(pointer),
                 None => page.deliveries.push(super::rows::delivery(slot, item)?),

@@ -5,6 +5,7 @@ use domain::{Attempt, Delivery, DeliveryId, DeliveryState, Pace, Slot, Timestamp
 use super::lane::{HomeKey, WebhookLane};
 use super::rows::{attempt, delivery};
 use crate::dynamodb::item::{Item, s};
+use crate::dynamodb::read::{Attributes, Query};
 use crate::{Store, StoreError, Table, keys};
 
 /// Which deliveries to list.
@@ -27,9 +28,12 @@ pub struct DeliveryPage {
     pub next: Option<HomeKey>,
 }
 
+/// Enough to count rows.
+static NOTHING: Attributes = Attributes { expression: "sk", names: &[] };
+
 impl Store {
-    /// A page of a slot's deliveries before a place, newest first, at most `limit`, without expired ones. If
-    /// states are given or deliveries have expired, a page may have fewer. One round trip.
+    /// A page of a slot's deliveries before a place, newest first, at most `limit`. If states are given or deliveries have
+    /// expired, a page may have fewer. One round trip.
     pub async fn deliveries(
         &self,
         slot: Slot,
@@ -37,19 +41,17 @@ impl Store {
         limit: usize,
         before: Option<HomeKey>,
     ) -> Result<DeliveryPage, StoreError> {
-        let now = self.now();
-        let mut page = self.deliveries_and_expired(slot, filter, limit, before).await?;
-        page.deliveries.retain(|delivery| delivery.expires_at.as_seconds() >= now.as_seconds());
-        Ok(page)
+        self.deliveries_by(slot, filter, limit, before, |query| query).await
     }
 
-    /// The same with the expired ones that DynamoDB has not deleted yet. An erasure looks at them too.
-    pub(crate) async fn deliveries_and_expired(
+    /// The same by another query of the same rows.
+    pub(crate) async fn deliveries_by(
         &self,
         slot: Slot,
         filter: DeliveryFilter<'_>,
         limit: usize,
         before: Option<HomeKey>,
+        query: fn(Query) -> Query,
     ) -> Result<DeliveryPage, StoreError> {
         let behind = before
             .map_or(HomeKey::of_moment(filter.until), |before| before.min(HomeKey::of_moment(filter.until)));
@@ -58,28 +60,22 @@ impl Store {
         if behind <= since {
             return Ok(DeliveryPage { deliveries: vec![], next: None });
         }
-        let query = self
-            .db
-            .query()
-            .table_name(self.tables.name(Table::Webhooks))
-            .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :behind")
-            .expression_attribute_values(":pk", s(keys::slot(&slot)))
-            .expression_attribute_values(":since", s(since.sort_key()))
-            .expression_attribute_values(":behind", s(behind.sort_key()))
-            .consistent_read(true)
-            .scan_index_forward(false)
-            // One more, because the range includes the place at its end.
-            .limit(i32::try_from(limit.saturating_add(1)).unwrap_or(i32::MAX));
-        let query = match state_filter(filter.states) {
-            None => query,
-            Some((condition, values)) => values.into_iter().fold(
-                query.filter_expression(condition).expression_attribute_names("#state", "state"),
-                |query, (name, state)| query.expression_attribute_values(name, s(state.as_str())),
-            ),
+        // One more, because the range includes the place at its end.
+        let all = Query::of(Table::Webhooks, keys::slot(&slot))
+            .between(since.sort_key(), behind.sort_key())
+            .backward()
+            .limit(limit.saturating_add(1));
+        let all = match state_filter(filter.states) {
+            None => all,
+            Some((condition, values)) => values
+                .into_iter()
+                .fold(all.filter(condition).name("#state", "state"), |query, (name, state)| {
+                    query.bind(name, s(state.as_str()))
+                }),
         };
-        let answer = query.send().await?;
-        let last = answer.last_evaluated_key.as_ref().and_then(place);
-        let found = answer.items.unwrap_or_default().into_iter();
+        let page = self.query(query(all)).await?;
+        let last = page.next.as_ref().and_then(place);
+        let found = page.items.into_iter();
         let mut deliveries = found.map(|item| delivery(slot, item)).collect::<Result<Vec<_>, _>>()?;
         deliveries.retain(|delivery| HomeKey::of(delivery) < behind);
         let mut next = last;
@@ -93,28 +89,13 @@ impl Store {
     /// The number of a slot's deliveries in a state. One round trip for each megabyte of the slot's
     /// deliveries.
     pub async fn count_deliveries(&self, slot: Slot, state: DeliveryState) -> Result<usize, StoreError> {
-        let (mut count, mut from) = (0, None);
-        loop {
-            let page = self
-                .db
-                .query()
-                .table_name(self.tables.name(Table::Webhooks))
-                .key_condition_expression("pk = :pk AND begins_with(sk, :deliveries)")
-                .filter_expression("#state = :state")
-                .expression_attribute_names("#state", "state")
-                .expression_attribute_values(":pk", s(keys::slot(&slot)))
-                .expression_attribute_values(":deliveries", s(HomeKey::PREFIX))
-                .expression_attribute_values(":state", s(state.as_str()))
-                .select(aws_sdk_dynamodb::types::Select::Count)
-                .set_exclusive_start_key(from)
-                .send()
-                .await?;
-            count += usize::try_from(page.count).unwrap_or_default();
-            from = page.last_evaluated_key;
-            if from.is_none() {
-                return Ok(count);
-            }
-        }
+        let query = Query::of(Table::Webhooks, keys::slot(&slot))
+            .begins_with(HomeKey::PREFIX)
+            .filter("#state = :state")
+            .name("#state", "state")
+            .bind(":state", s(state.as_str()))
+            .only(Some(&NOTHING));
+        Ok(self.query_all(query).await?.len())
     }
 
     /// A delivery. Two round trips, because its event names its slot.
@@ -134,9 +115,8 @@ impl Store {
     /// The attempts of a delivery, in order. One round trip.
     pub async fn attempts(&self, of: &Delivery) -> Result<Vec<Attempt>, StoreError> {
         let mut attempts: Vec<Attempt> = of.first.iter().cloned().collect();
-        let prefix = keys::attempts(of.event);
-        let (later, _) = self.range(of.slot, prefix.clone(), prefix + "~", 1_000).await?;
-        for item in later {
+        let later = Query::of(Table::Webhooks, keys::slot(&of.slot)).begins_with(keys::attempts(of.event));
+        for item in self.query_all(later).await? {
             attempts.push(attempt(item)?);
         }
         Ok(attempts)

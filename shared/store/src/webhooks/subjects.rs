@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{ContactId, Event, Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId};
+use domain::{ContactId, Delivery, Event, Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -15,7 +15,7 @@ use super::events::{EventAbout, about, recorded};
 use super::lane::HomeKey;
 use super::lists::DeliveryFilter;
 use crate::dynamodb::item::{PK, SK, key, read, row, text};
-use crate::dynamodb::read::MAX_KEYS;
+use crate::dynamodb::read::{MAX_KEYS, Place, Query};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
@@ -35,11 +35,11 @@ impl Store {
         let mut wanted = vec![];
         for (workspace, subject) in subjects {
             let (pk, sk) = keys::erased_mark(*workspace, subject);
-            wanted.push(key(&pk, sk));
+            wanted.push(Place::of(Table::Webhooks, (pk.clone(), sk)));
             by_key.insert(pk, (*workspace, *subject));
         }
         let mut erased = HashMap::new();
-        for item in self.batch_items(Table::Webhooks, wanted).await? {
+        for item in self.rows_at(&wanted).await?.into_items() {
             let subject = by_key.get(text(&item, PK)).copied();
             let mark: MarkRow = read(item)?;
             erased.extend(subject.map(|subject| (subject, Timestamp::from_millis(mark.before))));
@@ -112,12 +112,10 @@ impl Store {
         };
         let (mut found, mut before) = (vec![], None);
         loop {
-            let page = self.deliveries_and_expired(slot, all, MAX_KEYS, before).await?;
-            let wanted = page.deliveries.iter().map(|delivery| {
-                let (pk, sk) = keys::event(slot.workspace, delivery.event);
-                key(pk, sk)
-            });
-            for item in self.batch_items(Table::Webhooks, wanted.collect()).await? {
+            let page = self.deliveries_by(slot, all, MAX_KEYS, before, Query::with_expired).await?;
+            let place = |of: &Delivery| Place::of(Table::Webhooks, keys::event(slot.workspace, of.event));
+            let places: Vec<Place> = page.deliveries.iter().map(place).collect();
+            for item in self.rows_and_expired_at(&places).await?.into_items() {
                 found.extend(about(item)?.filter(|(subject, event)| is_wanted(subject, event)));
             }
             before = page.next;
@@ -146,8 +144,9 @@ impl Store {
                 .name("#first", "first")
                 .name("#answer", "answer");
             self.write(answer).await?;
-            let prefix = keys::attempts(event.id);
-            for item in self.range(slot, prefix.clone(), prefix + "~", 1_000).await?.0 {
+            let attempts =
+                Query::of(Table::Webhooks, keys::slot(&slot)).begins_with(keys::attempts(event.id));
+            for item in self.query_all(attempts.with_expired()).await? {
                 let attempt = key(text(&item, PK), text(&item, SK));
                 let answer = Write::update(Table::Webhooks, attempt, "REMOVE #answer")
                     .when("attribute_exists(#answer)")

@@ -11,7 +11,8 @@ use super::events::{RecordedEvent, recorded};
 use super::lane::{HomeKey, Pointer};
 use super::rows::{attempt_item, delivery, home_item, pointer_item};
 use crate::dynamodb::batch::without_repeats;
-use crate::dynamodb::item::{Item, PK, SK, key, read, s, text};
+use crate::dynamodb::item::{Item, PK, SK, text};
+use crate::dynamodb::read::{Place, Query};
 use crate::settings::workspaces::state_of;
 use crate::webhooks::endpoints::EndpointRow;
 use crate::webhooks::secrets::EndpointSecretsRow;
@@ -44,71 +45,43 @@ pub struct Record {
 }
 
 impl Store {
-    /// The next home rows of a slot from a place on, in order (strongly consistent read), and whether there
+    /// The next home rows of a slot from a place on, in order (strongly consistent read), and the place from which there
     /// may be more. One round trip.
     pub async fn fresh_deliveries(
         &self,
         slot: Slot,
         from: Option<HomeKey>,
         limit: usize,
-    ) -> Result<(Vec<Delivery>, bool), StoreError> {
+    ) -> Result<(Vec<Delivery>, Option<HomeKey>), StoreError> {
         let from = from.map_or_else(|| HomeKey::PREFIX.to_owned(), HomeKey::sort_key);
-        let (items, more) = self.range(slot, from, "D#~".to_owned(), limit).await?;
-        let deliveries = items.into_iter().map(|item| delivery(slot, item)).collect::<Result<_, _>>()?;
-        Ok((deliveries, more))
+        let rows = Query::of(Table::Webhooks, keys::slot(&slot)).between(from, "D#~").limit(limit);
+        let page = self.query(rows).await?;
+        let rows = page.items.into_iter();
+        let deliveries = rows.map(|item| delivery(slot, item)).collect::<Result<_, _>>()?;
+        Ok((deliveries, page.next.and_then(|last| HomeKey::read(text(&last, SK))).map(HomeKey::next)))
     }
 
-    /// The next pointers of a slot after one, in order (strongly consistent read), and whether there may be
-    /// more. One round trip.
+    /// The next pointers of a slot after one, in order (strongly consistent read), and the last one that was read if there
+    /// may be more after it. One round trip.
     pub async fn waiting_deliveries(
         &self,
         slot: Slot,
         behind: Option<Pointer>,
         limit: usize,
-    ) -> Result<(Vec<Pointer>, bool), StoreError> {
+    ) -> Result<(Vec<Pointer>, Option<Pointer>), StoreError> {
         let from = behind.map_or_else(|| Pointer::PREFIX.to_owned(), |behind| behind.sort_key() + "~");
-        let (items, more) = self.range(slot, from, "R#~".to_owned(), limit).await?;
-        Ok((items.iter().filter_map(|item| Pointer::read(text(item, SK))).collect(), more))
+        let rows = Query::of(Table::Webhooks, keys::slot(&slot)).between(from, "R#~").limit(limit);
+        let page = self.query(rows).await?;
+        let pointer = |item: &Item| Pointer::read(text(item, SK));
+        Ok((page.items.iter().filter_map(pointer).collect(), page.next.as_ref().and_then(pointer)))
     }
 
-    /// The highest pointer of a slot (strongly consistent read). One round trip.
+    /// The highest pointer of a slot, also if it has expired (strongly consistent read). One round trip.
     pub async fn last_pointer(&self, slot: Slot) -> Result<Option<Pointer>, StoreError> {
-        let answer = self
-            .db
-            .query()
-            .table_name(self.tables.name(Table::Webhooks))
-            .key_condition_expression("pk = :pk AND begins_with(sk, :pointers)")
-            .expression_attribute_values(":pk", s(keys::slot(&slot)))
-            .expression_attribute_values(":pointers", s(Pointer::PREFIX))
-            .consistent_read(true)
-            .scan_index_forward(false)
-            .limit(1)
-            .send()
-            .await?;
-        Ok(answer.items.unwrap_or_default().first().and_then(|item| Pointer::read(text(item, SK))))
-    }
-
-    /// The rows of a slot between two sort keys (strongly consistent read), and whether there may be more.
-    pub(crate) async fn range(
-        &self,
-        slot: Slot,
-        from: String,
-        to: String,
-        limit: usize,
-    ) -> Result<(Vec<Item>, bool), StoreError> {
-        let answer = self
-            .db
-            .query()
-            .table_name(self.tables.name(Table::Webhooks))
-            .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to")
-            .expression_attribute_values(":pk", s(keys::slot(&slot)))
-            .expression_attribute_values(":from", s(from))
-            .expression_attribute_values(":to", s(to))
-            .consistent_read(true)
-            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
-            .send()
-            .await?;
-        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key.is_some()))
+        let pointers = Query::of(Table::Webhooks, keys::slot(&slot)).begins_with(Pointer::PREFIX);
+        let page = self.query(pointers.backward().limit(1)).await?;
+        // An expired row is absent, and still ends the range.
+        Ok(page.items.first().or(page.next.as_ref()).and_then(|last| Pointer::read(text(last, SK))))
     }
 
     /// The state of a slot's workspace, the endpoint with its secrets, these events, and the deliveries at these
@@ -120,37 +93,29 @@ impl Store {
         homes: &[HomeKey],
     ) -> Result<VisitBatch, StoreError> {
         let Slot { workspace, endpoint, .. } = slot;
-        let of_workspace = keys::workspace(workspace);
-        let of_endpoint = keys::endpoint(workspace, endpoint);
-        let (secrets_pk, secrets_sk) = keys::endpoint_secrets(workspace, endpoint);
-        let mut wanted = vec![
-            (Table::Workspaces, key(&of_workspace.0, of_workspace.1)),
-            (Table::Workspaces, key(of_endpoint.0, of_endpoint.1)),
-            (Table::Secrets, key(secrets_pk, secrets_sk)),
-        ];
-        let event = |event: &EventId| {
-            let (pk, sk) = keys::event(workspace, *event);
-            (Table::Webhooks, key(pk, sk))
-        };
-        wanted.extend(events.iter().map(event));
+        let of_workspace = Place::of(Table::Workspaces, keys::workspace(workspace));
+        let of_endpoint = Place::of(Table::Workspaces, keys::endpoint(workspace, endpoint));
+        let of_secrets = Place::of(Table::Secrets, keys::endpoint_secrets(workspace, endpoint));
+        let event = |event: &EventId| Place::of(Table::Webhooks, keys::event(workspace, *event));
+        let of_events: Vec<Place> = events.iter().map(event).collect();
         let pk = keys::slot(&slot);
-        wanted.extend(homes.iter().map(|home| (Table::Webhooks, key(&pk, home.sort_key()))));
-        let mut batch = VisitBatch::default();
-        for (table, item) in self.rows_of(wanted).await? {
-            match table {
-                Table::Workspaces if text(&item, PK) == of_workspace.0 => {
-                    batch.workspace = Some(state_of(item)?);
-                }
-                Table::Workspaces => batch.endpoint = Some(read::<EndpointRow>(item)?.into()),
-                Table::Secrets => batch.secrets = Some(read::<EndpointSecretsRow>(item)?.into()),
-                _ if text(&item, PK) == pk => {
-                    let home = delivery(slot, item)?;
-                    batch.homes.insert(HomeKey::of(&home), home);
-                }
-                _ => {
-                    let event = recorded(item)?;
-                    batch.events.insert(event.id, event);
-                }
+        let home = |home: &HomeKey| Place::of(Table::Webhooks, (pk.clone(), home.sort_key()));
+        let of_homes: Vec<Place> = homes.iter().map(home).collect();
+        let places = [&of_workspace, &of_endpoint, &of_secrets].into_iter();
+        let mut rows = self.rows_at(places.chain(&of_events).chain(&of_homes)).await?;
+        let mut batch = VisitBatch {
+            workspace: rows.take(&of_workspace).map(state_of).transpose()?,
+            endpoint: rows.read::<EndpointRow>(&of_endpoint)?.map(WebhookEndpoint::from),
+            secrets: rows.read::<EndpointSecretsRow>(&of_secrets)?.map(EndpointSecrets::from),
+            ..VisitBatch::default()
+        };
+        for item in rows.into_items() {
+            if text(&item, PK) == pk {
+                let home = delivery(slot, item)?;
+                batch.homes.insert(HomeKey::of(&home), home);
+            } else {
+                let event = recorded(item)?;
+                batch.events.insert(event.id, event);
             }
         }
         Ok(batch)

@@ -20,6 +20,7 @@ mod lists;
 mod media;
 mod messages;
 mod reached;
+mod reads;
 mod retention;
 mod search;
 mod settings;

@@ -278,7 +278,7 @@ impl Kind for Slot {
             self.handle(store, lane, found, &batch, dice).await?;
             let handled = if self.flaw == Some(Flaw::PassesWhatWaits) { &page } else { &due };
             lane.waited = handled.last().copied().or(lane.waited);
-            if due.len() < page.len() || !more {
+            if due.len() < page.len() || more.is_none() {
                 break;
             }
         }
@@ -297,7 +297,7 @@ impl Kind for Slot {
             self.handle(store, lane, page, &batch, dice).await?;
             lane.base = last.map(HomeKey::next).or(lane.base);
             self.position.set(lane.base);
-            if !more {
+            if more.is_none() {
                 break;
             }
         }

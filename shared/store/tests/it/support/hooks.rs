@@ -105,8 +105,8 @@ impl Hooks {
     pub(crate) async fn visit(&self, rest: Rest) -> Vec<Delivery> {
         let mut leased = self.leased().await;
         let base = leased.webhook().unwrap().base;
-        let (fresh, more) = self.store().fresh_deliveries(slot(1), base, 1_000).await.unwrap();
-        assert!(!more);
+        let (fresh, next) = self.store().fresh_deliveries(slot(1), base, 1_000).await.unwrap();
+        assert_eq!(next, None);
         for delivery in &fresh {
             self.attempt(delivery, 200, Next::Delivered).await;
         }

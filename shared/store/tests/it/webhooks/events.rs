@@ -41,8 +41,8 @@ async fn an_event_is_recorded_with_its_deliveries_and_its_body() {
     let standing = hooks.store().recorded_events(&asked).await.unwrap();
     assert_eq!(standing[&new.event.id], new.slots, "a repeat is told to the lanes that it was recorded for");
     for n in 1..=10 {
-        let (deliveries, more) = hooks.store().fresh_deliveries(slot(n), None, 10).await.unwrap();
-        assert_eq!((deliveries.len(), more, deliveries[0].event), (1, false, new.event.id));
+        let (deliveries, next) = hooks.store().fresh_deliveries(slot(n), None, 10).await.unwrap();
+        assert_eq!((deliveries.len(), next, deliveries[0].event), (1, None, new.event.id));
         assert_eq!((deliveries[0].attempts, deliveries[0].next_at), (0, None));
     }
 }

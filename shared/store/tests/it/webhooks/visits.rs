@@ -20,11 +20,11 @@ async fn fresh_deliveries_are_read_in_order_page_by_page() {
         let (mut read, mut from) = (vec![], None);
         loop {
             hooks.db.forget_calls();
-            let (page, more) = hooks.store().fresh_deliveries(slot(1), from, limit).await.unwrap();
+            let (page, next) = hooks.store().fresh_deliveries(slot(1), from, limit).await.unwrap();
             assert!(page.len() <= limit && hooks.db.calls().len() == 1);
-            from = page.last().map(|last| place_of(last).next()).or(from);
             read.extend(page);
-            if !more {
+            from = next;
+            if from.is_none() {
                 break;
             }
         }
@@ -216,10 +216,10 @@ async fn pointers_are_read_in_the_order_of_their_moments_after_the_processed_one
     for limit in [1, 6, 20, 21] {
         let (mut read, mut behind) = (vec![], None);
         loop {
-            let (page, more) = hooks.store().waiting_deliveries(slot(1), behind, limit).await.unwrap();
-            behind = page.last().copied().or(behind);
+            let (page, last) = hooks.store().waiting_deliveries(slot(1), behind, limit).await.unwrap();
             read.extend(page);
-            if !more {
+            behind = last;
+            if behind.is_none() {
                 break;
             }
         }
