@@ -66,7 +66,8 @@ impl Inbox {
 /// Processes a piece, and gives it up at the end of its time. That is as if the function had died at this call, so the
 /// repeat finishes it.
 async fn in_time(invocation: &Invocation<'_>, inbound: &Inbound) -> Outcome {
-    match timeout_at(invocation.ends_at(), process(invocation, inbound)).await {
+    // Boxed, because the type of the future is as deep as the compiler permits.
+    match timeout_at(invocation.ends_at(), Box::pin(process(invocation, inbound))).await {
         Ok(Ok(())) => Outcome::Done,
         Ok(Err(error)) => Outcome::Retry(error.into()),
         Err(_) => Outcome::Retry("the time of the invocation is up".into()),

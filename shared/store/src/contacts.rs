@@ -15,11 +15,11 @@ use std::sync::Arc;
 use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User, UserRef, WorkspaceId};
 
-use crate::contacts::plan::{ContactPlan, Role};
+use crate::contacts::plan::{Role, create_writes, replace_writes};
 use crate::contacts::row::{contact, contact_place};
 use crate::dynamodb::item::{Item, check_schema, text};
 use crate::dynamodb::read::{Place, Rows};
-use crate::dynamodb::write::{Transacted, Wrote, is_written_by};
+use crate::dynamodb::write::{Refusal, Transaction, Wrote, is_written_by};
 use crate::settings::remembered::WithSetting;
 use crate::settings::users::{UserRow, user_place};
 use crate::shards::Shards;
@@ -121,16 +121,14 @@ impl Store {
     /// Returns an error if another request stored a contact with this id before.
     pub async fn create_contact(&self, contact: &Contact, request_id: &str) -> Result<Created, StoreError> {
         let shards = self.shards(contact.workspace_id).await?.write;
-        let plan = ContactPlan::create(contact, shards, request_id)?;
-        let refusals = match self.transact(plan.writes).await? {
-            Transacted::Done => return Ok(Created::Done),
-            Transacted::Refused(refusals) => refusals,
-        };
-        let refused = refusals.first().map(|refusal| (plan.roles[refusal.at], &refusal.found));
-        match refused {
-            Some((Role::Entity, Some(row))) if is_written_by(row, request_id) => return Ok(Created::Done),
-            Some((Role::Claim(field), Some(row))) => {
-                return Ok(Created::Taken { field, contact: holder_of(row)? });
+        let writes = create_writes(contact, shards, request_id)?;
+        let Err(refusals) = self.transact(writes).await? else { return Ok(Created::Done) };
+        match refusals.into_iter().next() {
+            Some(refusal) if refusal.role == Role::Entity && refusal.is_of(request_id) => {
+                return Ok(Created::Done);
+            }
+            Some(Refusal { role: Role::Claim(field), found: Some(row) }) => {
+                return Ok(Created::Taken { field, contact: holder_of(&row)? });
             }
             _ => {}
         }
@@ -145,35 +143,37 @@ impl Store {
         new: &Contact,
         request_id: &str,
     ) -> Result<Replaced, StoreError> {
-        let plan = ContactPlan::replace(old, new, request_id)?;
-        self.execute_replacement(old, plan, request_id).await
+        let writes = replace_writes(old, new, request_id)?;
+        self.execute_replacement(old, writes, request_id).await
     }
 
-    /// Executes the plan of a replacement.
+    /// Executes the writes of a replacement.
     pub(crate) async fn execute_replacement(
         &self,
         old: &Contact,
-        mut plan: ContactPlan,
+        writes: Transaction<Role>,
         request_id: &str,
     ) -> Result<Replaced, StoreError> {
-        if plan.writes.len() == 1 {
-            let wrote = self.write(plan.writes.remove(0)).await?;
-            return Ok(match wrote {
-                Wrote::Refused(row) if !row.as_ref().is_some_and(|row| is_written_by(row, request_id)) => {
-                    Replaced::Stale
-                }
-                Wrote::Done(_) | Wrote::Refused(_) => Replaced::Done,
-            });
-        }
-        let refusals = match self.transact(plan.writes).await? {
-            Transacted::Done => return Ok(Replaced::Done),
-            Transacted::Refused(refusals) => refusals,
+        let writes = match writes.single() {
+            Ok(only) => {
+                let wrote = self.write(only).await?;
+                return Ok(match wrote {
+                    Wrote::Refused(row)
+                        if !row.as_ref().is_some_and(|row| is_written_by(row, request_id)) =>
+                    {
+                        Replaced::Stale
+                    }
+                    Wrote::Done(_) | Wrote::Refused(_) => Replaced::Done,
+                });
+            }
+            Err(writes) => writes,
         };
+        let Err(refusals) = self.transact(writes).await? else { return Ok(Replaced::Done) };
         // The write of the contact itself comes first, and its refusal decides. If an earlier attempt of this
         // request or a newer version wrote the contact, the other rows are correct.
         for refusal in &refusals {
-            return match (plan.roles[refusal.at], &refusal.found) {
-                (Role::Entity, Some(row)) if is_written_by(row, request_id) => Ok(Replaced::Done),
+            return match (refusal.role, &refusal.found) {
+                (Role::Entity, _) if refusal.is_of(request_id) => Ok(Replaced::Done),
                 (Role::Entity, _) => Ok(Replaced::Stale),
                 (Role::Claim(field), Some(row)) => Ok(Replaced::Taken { field, contact: holder_of(row)? }),
                 // The opt-out of the new number changed since it was read.

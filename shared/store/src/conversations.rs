@@ -12,9 +12,9 @@ use domain::conversation::{ConversationChange, Opening};
 use domain::{Conversation, ConversationId, WorkspaceId};
 
 use crate::access::idempotency::stored_answer;
-use crate::conversations::plan::{change_writes, opening_writes};
+use crate::conversations::plan::{Role, change_writes, opening_writes};
 use crate::conversations::row::conversation;
-use crate::dynamodb::write::{Transacted, is_written_by};
+use crate::dynamodb::write::Refusal;
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 /// The result of creating a conversation.
@@ -65,23 +65,18 @@ impl Store {
     ) -> Result<Opened, StoreError> {
         let workspace = opening.conversation.workspace_id;
         let shards = self.shards(workspace).await?.write;
-        let plan = opening_writes(opening, shards, first_due, self.retention.messages, once, request_id)?;
-        let refusals = match self.transact(plan.writes).await? {
-            Transacted::Done => return Ok(Opened::Done),
-            Transacted::Refused(refusals) => refusals,
-        };
+        let writes = opening_writes(opening, shards, first_due, self.retention.messages, once, request_id)?;
+        let Err(refusals) = self.transact(writes).await? else { return Ok(Opened::Done) };
         // The write of the home row comes first, and its refusal decides: only an earlier attempt of this
         // request can have written it.
         for refusal in refusals {
-            match refusal.found {
-                Some(home) if refusal.at == 0 && is_written_by(&home, request_id) => return Ok(Opened::Done),
-                Some(row) if Some(refusal.at) == plan.once => {
-                    return Ok(Opened::Answered(stored_answer(row)?));
-                }
-                _ if refusal.at == 0 => {
+            match (refusal.role, &refusal.found) {
+                (Role::Home, _) if refusal.is_of(request_id) => return Ok(Opened::Done),
+                (Role::Home, _) => {
                     let id = opening.conversation.id;
                     return Err(StoreError::Failed(format!("there is a conversation {id} already").into()));
                 }
+                (Role::Answer, Some(row)) => return Ok(Opened::Answered(stored_answer(row.clone())?)),
                 _ => {}
             }
         }
@@ -103,15 +98,8 @@ impl Store {
             Ok(writes) => writes,
             Err(room) => return Ok(Changed::TooManyNewContacts(room)),
         };
-        let refusals = match self.transact(writes).await? {
-            Transacted::Done => return Ok(Changed::Done),
-            Transacted::Refused(refusals) => refusals,
-        };
-        let home = refusals.iter().find(|refusal| refusal.at == 0).and_then(|refusal| refusal.found.as_ref());
-        Ok(if home.is_some_and(|home| is_written_by(home, request_id)) {
-            Changed::Done
-        } else {
-            Changed::Stale
-        })
+        let Err(refusals) = self.transact(writes).await? else { return Ok(Changed::Done) };
+        let is_own = |refusal: &Refusal<Role>| refusal.role == Role::Home && refusal.is_of(request_id);
+        Ok(if refusals.iter().any(is_own) { Changed::Done } else { Changed::Stale })
     }
 }

@@ -13,7 +13,7 @@ use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, Wor
 
 use crate::dynamodb::item::{expiring, key, n, read, s};
 use crate::dynamodb::read::{Attributes, Place};
-use crate::dynamodb::write::{Transacted, Write, Wrote, is_written_by};
+use crate::dynamodb::write::{Transaction, Write, Wrote, is_written_by};
 use crate::leads::row::{lead, lead_item, state};
 use crate::leads::traces::{
     RepeatRow, TOKEN_KIND, TokenRow, UsedToken, put_unless_kept, put_unless_other_lead,
@@ -82,20 +82,17 @@ impl Store {
         let repeats = RepeatRow { lead_id: lead.id, expires_at: now.plus(Lead::REPEATS).as_seconds() };
         let token = keys::captcha_token(lead.workspace_id, token_sha256_hex);
         let repeat = keys::lead_repeat(lead.workspace_id, &lead.cellphone, &lead.brand);
-        let writes = vec![
-            Write::put(Table::Leads, item).when_absent(),
-            put_unless_kept(token, TOKEN_KIND, &used, now)?,
-            put_unless_other_lead(ended, repeat, &repeats, now)?,
-        ];
-        let Transacted::Refused(refusals) = self.transact(writes).await? else {
-            return Ok(LeadAccepted::Done);
-        };
+        let writes = Transaction::new()
+            .with(Role::Lead, Write::put(Table::Leads, item).when_absent())
+            .with(Role::Token, put_unless_kept(token, TOKEN_KIND, &used, now)?)
+            .with(Role::Repeat, put_unless_other_lead(ended, repeat, &repeats, now)?);
+        let Err(refusals) = self.transact(writes).await? else { return Ok(LeadAccepted::Done) };
         // The writes are in the order in which their refusals decide.
-        let found = refusals.into_iter().next().and_then(|refusal| Some((refusal.at, refusal.found?)));
+        let found = refusals.into_iter().next().and_then(|refusal| Some((refusal.role, refusal.found?)));
         match found {
-            Some((LEAD, row)) if is_written_by(&row, &request) => Ok(LeadAccepted::Done),
-            Some((TOKEN, row)) => Ok(LeadAccepted::TokenUsed(read::<TokenRow>(row)?.into())),
-            Some((REPEAT, row)) => Ok(LeadAccepted::Repeats(read::<RepeatRow>(row)?.lead_id)),
+            Some((Role::Lead, row)) if is_written_by(&row, &request) => Ok(LeadAccepted::Done),
+            Some((Role::Token, row)) => Ok(LeadAccepted::TokenUsed(read::<TokenRow>(row)?.into())),
+            Some((Role::Repeat, row)) => Ok(LeadAccepted::Repeats(read::<RepeatRow>(row)?.lead_id)),
             _ => Err(StoreError::Failed(format!("there is a lead {} already", lead.id).into())),
         }
     }
@@ -160,10 +157,16 @@ impl Store {
     }
 }
 
-/// The positions of the writes of [`Store::accept_lead`].
-const LEAD: usize = 0;
-const TOKEN: usize = 1;
-const REPEAT: usize = 2;
+/// The roles of the writes of [`Store::accept_lead`].
+#[derive(Clone, Copy)]
+enum Role {
+    /// Writes the lead.
+    Lead,
+    /// Uses the captcha token up.
+    Token,
+    /// Writes the row that makes later leads repeats.
+    Repeat,
+}
 
 fn count_write((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
     Write::update(Table::Leads, key(pk, *sk), "SET expiresAt = :expires ADD leads :one")

@@ -13,7 +13,7 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{EXPIRES_AT, Item, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::update::Change;
-use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, Wrote, is_written_by};
+use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, TwoRoles, Write, Wrote, is_written_by};
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 const KIND: &str = "media";
@@ -50,32 +50,32 @@ impl Store {
         let Some(workspace) = media.first().map(|first| first.workspace_id) else {
             return Ok(MediaCreated::Done);
         };
-        let mut writes: Vec<Write> = kept
-            .map(|(once, answer)| keep_answer(Table::Media, workspace, once, answer, self.now()))
-            .into_iter()
-            .chain(media.iter().map(|media| first(media, request_id)))
-            .collect::<Result<_, _>>()?;
-        let found = match writes.len() {
-            1 => match self.write(writes.remove(0)).await? {
+        let mut writes = Transaction::new();
+        if let Some((once, answer)) = kept {
+            writes.add(TwoRoles::Main, keep_answer(Table::Media, workspace, once, answer, self.now())?);
+        }
+        for media in media {
+            writes.add(TwoRoles::Other, first(media, request_id)?);
+        }
+        let found = match writes.single() {
+            Ok(only) => match self.write(only).await? {
                 Wrote::Done(_) => return Ok(MediaCreated::Done),
                 Wrote::Refused(found) => found,
             },
-            _ => match self.transact(writes).await? {
-                Transacted::Done => return Ok(MediaCreated::Done),
+            Err(writes) => {
+                let Err(refusals) = self.transact(writes).await? else { return Ok(MediaCreated::Done) };
                 // The idempotency row comes first: if it was refused, nothing else matters.
-                Transacted::Refused(refusals) => {
-                    let refusal = refusals.into_iter().next();
-                    let (at, found) = refusal.map_or((0, None), |refusal| (refusal.at, refusal.found));
-                    if let (Some((_, answer)), 0, Some(found)) = (kept, at, &found) {
-                        let answered = stored_answer(found.clone())?;
+                match (refusals.into_iter().next(), kept) {
+                    (Some(Refusal { role: TwoRoles::Main, found: Some(found) }), Some((_, answer))) => {
+                        let answered = stored_answer(found)?;
                         // Ids are unique: an answer with these ids is the answer of an earlier attempt of
                         // this request.
                         let ours = answered.answer == answer;
                         return Ok(if ours { MediaCreated::Done } else { MediaCreated::Answered(answered) });
                     }
-                    found
+                    (refusal, _) => refusal.and_then(|refusal| refusal.found),
                 }
-            },
+            }
         };
         match found {
             Some(found) if is_written_by(&found, request_id) => Ok(MediaCreated::Done),

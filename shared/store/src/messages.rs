@@ -23,7 +23,7 @@ use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, key, n, read, s};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::update::Change;
-use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write};
+use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, Write};
 use crate::lanes::counts::count;
 use crate::lanes::row::LaneRow;
 use crate::media::{first_reference, media_place, take_media};
@@ -167,7 +167,7 @@ impl Store {
         let mut message = new.message.clone();
         let mut found_lane = None;
         for _ in 0..TRIES {
-            let plan = MessagePlan::of(
+            let writes = message_writes(
                 &message,
                 new,
                 found_lane.as_ref(),
@@ -176,13 +176,10 @@ impl Store {
                 request_id,
                 self.now(),
             )?;
-            let refusals = match self.transact(plan.writes).await? {
-                Transacted::Done => return Ok(MessageStored::Done),
-                Transacted::Refused(refusals) => refusals,
-            };
+            let Err(refusals) = self.transact(writes).await? else { return Ok(MessageStored::Done) };
             // The writes are in the order in which their refusals decide.
-            let Some(Refusal { at, found }) = refusals.into_iter().next() else { break };
-            match (plan.roles[at], found) {
+            let Some(Refusal { role, found }) = refusals.into_iter().next() else { break };
+            match (role, found) {
                 (Role::Message, _) => return Ok(MessageStored::Done),
                 (Role::Answer, Some(found)) => return Ok(MessageStored::Answered(stored_answer(found)?)),
                 (Role::Lane, Some(found)) => {
@@ -203,13 +200,6 @@ pub(crate) fn query_messages(workspace: WorkspaceId, conversation: ConversationI
     Query::of(Table::Messages, keys::messages(workspace, conversation)).begins_with(keys::MESSAGES)
 }
 
-/// The writes of a new message, in the order in which their refusals decide.
-struct MessagePlan {
-    writes: Vec<Write>,
-    /// The purpose of each write, in the same order.
-    roles: Vec<Role>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// Writes the message itself.
@@ -222,44 +212,33 @@ enum Role {
     Lane,
 }
 
-impl MessagePlan {
-    fn of(
-        message: &Message,
-        new: &NewMessage<'_>,
-        lane: Option<&LaneRow>,
-        first_due: Duration,
-        kept: Option<Duration>,
-        request_id: &str,
-        now: Timestamp,
-    ) -> Result<Self, StoreError> {
-        let mut plan = Self { writes: vec![], roles: vec![] };
-        plan.add(
-            Role::Message,
-            Write::put(Table::Messages, message_item(message, kept, request_id)?).when_absent(),
-        );
-        if let Some((once, answer)) = new.kept {
-            let workspace = message.workspace_id;
-            plan.add(Role::Answer, keep_answer(Table::Messages, workspace, once, answer, now)?);
-        }
-        for (media, size) in new.first_references {
-            plan.add(Role::Changes, first_reference(media, *size, message, kept, now));
-        }
-        if let Some((old, new)) = new.conversation {
-            for write in conversation_writes(old, new, request_id)? {
-                plan.add(Role::Changes, write);
-            }
-        }
-        plan.add(Role::Lane, take_number(message, lane, now.plus(first_due), request_id));
-        if message.is_broadcast() {
-            plan.add(Role::Lane, Write::put(Table::Messages, entry_item(message, kept, request_id)?));
-        }
-        Ok(plan)
+/// The writes of a new message, in the order in which their refusals decide.
+fn message_writes(
+    message: &Message,
+    new: &NewMessage<'_>,
+    lane: Option<&LaneRow>,
+    first_due: Duration,
+    kept: Option<Duration>,
+    request_id: &str,
+    now: Timestamp,
+) -> Result<Transaction<Role>, StoreError> {
+    let put = Write::put(Table::Messages, message_item(message, kept, request_id)?).when_absent();
+    let mut writes = Transaction::new().with(Role::Message, put);
+    if let Some((once, answer)) = new.kept {
+        let workspace = message.workspace_id;
+        writes.add(Role::Answer, keep_answer(Table::Messages, workspace, once, answer, now)?);
     }
-
-    fn add(&mut self, role: Role, write: Write) {
-        self.roles.push(role);
-        self.writes.push(write);
+    for (media, size) in new.first_references {
+        writes.add(Role::Changes, first_reference(media, *size, message, kept, now));
     }
+    if let Some((old, new)) = new.conversation {
+        writes.add_all(|_| Role::Changes, conversation_writes(old, new, request_id)?);
+    }
+    writes.add(Role::Lane, take_number(message, lane, now.plus(first_due), request_id));
+    if message.is_broadcast() {
+        writes.add(Role::Lane, Write::put(Table::Messages, entry_item(message, kept, request_id)?));
+    }
+    Ok(writes)
 }
 
 /// Takes the message's number, if it is still the next, and counts the message. `lane` is the lane that a
@@ -373,7 +352,7 @@ mod tests {
             conversation: active.as_ref().map(|active| (conversation, active)),
             kept: key.then_some((&once, "answer")),
         };
-        MessagePlan::of(&message, &new, None, Duration::ZERO, None, "r", at()).unwrap().writes.len()
+        message_writes(&message, &new, None, Duration::ZERO, None, "r", at()).unwrap().len()
     }
 
     #[test]

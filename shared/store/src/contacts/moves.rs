@@ -5,9 +5,9 @@ use domain::inbound::opt_out::{Chooser, Chosen, OptOut};
 use domain::{Contact, ContactId, Timestamp, WaId};
 
 use crate::contacts::opt_outs::choice_write;
-use crate::contacts::plan::ContactPlan;
+use crate::contacts::plan::{Role, replace_writes};
 use crate::contacts::reached::Remembered;
-use crate::dynamodb::write::Write;
+use crate::dynamodb::write::Transaction;
 use crate::{Replaced, Store, StoreError};
 
 /// The result of moving a contact.
@@ -41,9 +41,9 @@ impl Store {
                 Remembered::Changed => Moved::Stale,
             });
         }
-        let mut plan = ContactPlan::replace(seen, &next, request_id)?;
-        plan.add_others(opt_outs);
-        Ok(match self.execute_replacement(seen, plan, request_id).await? {
+        let mut writes = replace_writes(seen, &next, request_id)?;
+        writes.add_all(|()| Role::Other, opt_outs);
+        Ok(match self.execute_replacement(seen, writes, request_id).await? {
             Replaced::Done => Moved::Done,
             Replaced::Stale => Moved::Stale,
             Replaced::Taken { contact, .. } => Moved::Taken(contact),
@@ -52,24 +52,30 @@ impl Store {
 
     /// The writes that opt the new number and the new user id out, if the person opted out under the old ones. One round
     /// trip; two if the person did.
-    async fn opt_outs_that_follow(&self, seen: &Contact, next: &Contact) -> Result<Vec<Write>, StoreError> {
+    async fn opt_outs_that_follow(
+        &self,
+        seen: &Contact,
+        next: &Contact,
+    ) -> Result<Transaction<()>, StoreError> {
         let workspace = seen.workspace_id;
         let mut old = OptOut::choosers(seen.cellphone.as_ref(), seen.user_id.as_ref());
         old.extend(seen.wa_id.as_ref().and_then(WaId::cellphone).as_ref().map(Chooser::from));
         let held = self.choices_of(workspace, &old).await?;
         let Some(held) = OptOut::latest(held.iter().flatten()).filter(|held| held.is_out()) else {
-            return Ok(vec![]);
+            return Ok(Transaction::new());
         };
         let mut new = OptOut::choosers(next.cellphone.as_ref(), next.user_id.as_ref());
         new.retain(|new| !old.contains(new));
         let of_new = self.choices_of(workspace, &new).await?;
         let OptOut { choice, source, latest: at, .. } = *held;
         let chosen = Chosen { choice, source, at, contact: Some(seen.id) };
-        let follows = new.iter().zip(&of_new).filter_map(|(new, of_new)| {
+        let mut follows = Transaction::new();
+        for (new, of_new) in new.iter().zip(&of_new) {
             // The opt-out of the old ids made the event.
-            let next = OptOut::after(of_new.as_ref(), workspace, new, true, chosen, self.now())?;
-            Some(choice_write(of_new.as_ref(), &next))
-        });
-        follows.collect()
+            if let Some(next) = OptOut::after(of_new.as_ref(), workspace, new, true, chosen, self.now()) {
+                follows.add((), choice_write(of_new.as_ref(), &next)?);
+            }
+        }
+        Ok(follows)
     }
 }

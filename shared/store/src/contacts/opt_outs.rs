@@ -10,7 +10,7 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, s, text, unreadable};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::retry::RetryTime;
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
 /// How long a choice to get templates again is kept. It is longer than the provider repeats a webhook and the queue
@@ -74,13 +74,11 @@ impl Store {
             let changed = held != next.first().map(|next| next.choice);
             // Also those that stay as they are, under the condition that they do.
             let writes = before.iter().zip(&next).map(|(before, next)| choice_write(before.as_ref(), next));
-            match self.transact(writes.collect::<Result<_, _>>()?).await? {
-                Transacted::Done => return Ok(changed),
-                Transacted::Refused(_) => {
-                    tried = Some((changed, next.into_iter().map(Some).collect::<Vec<_>>()));
-                    retries.wait().await?;
-                }
+            if self.all_or_none(writes.collect::<Result<Vec<_>, _>>()?).await? {
+                return Ok(changed);
             }
+            tried = Some((changed, next.into_iter().map(Some).collect::<Vec<_>>()));
+            retries.wait().await?;
         }
     }
 

@@ -13,16 +13,10 @@ use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
 use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::diff_write;
-use crate::dynamodb::write::Write;
+use crate::dynamodb::write::{Transaction, Write};
 use crate::{StoreError, Table, keys};
 
-/// The writes of one change. The contact's own write is the first.
-pub(crate) struct ContactPlan {
-    pub(crate) writes: Vec<Write>,
-    /// The purpose of each write, in the same order.
-    pub(crate) roles: Vec<Role>,
-}
-
+/// The role of a write in the change of a contact. The write of the contact itself is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Writes the contact itself.
@@ -37,115 +31,116 @@ pub(crate) enum Role {
     Other,
 }
 
-impl ContactPlan {
-    /// A new contact. `shards` is the number of shards of the list of all contacts.
-    pub(crate) fn create(contact: &Contact, shards: u8, request_id: &str) -> Result<Self, StoreError> {
-        let mut plan = Self::create_without_hints(contact, shards, request_id)?;
-        plan.add_search(None, contact)?;
-        Ok(plan)
-    }
+/// A new contact. `shards` is the number of shards of the list of all contacts.
+pub(crate) fn create_writes(
+    contact: &Contact,
+    shards: u8,
+    request_id: &str,
+) -> Result<Transaction<Role>, StoreError> {
+    let mut writes = create_writes_without_hints(contact, shards, request_id)?;
+    add_search(&mut writes, None, contact)?;
+    Ok(writes)
+}
 
-    /// A new contact without its search rows ([`search_hints`]).
-    pub(crate) fn create_without_hints(
-        contact: &Contact,
-        shards: u8,
-        request_id: &str,
-    ) -> Result<Self, StoreError> {
-        let shard = list_shard(contact.id.as_uuid(), shards);
-        let mut item = contact_item(contact, request_id)?;
-        item.insert(LIST_PK.to_owned(), s(keys::contact_list(contact.workspace_id, shard)));
-        item.insert(LIST_SK.to_owned(), s(keys::newest_first(contact.created_at, contact.id)));
-        let mut plan = Self { writes: vec![], roles: vec![] };
-        plan.add(Role::Entity, Write::put(Table::Contacts, item).when_absent());
-        plan.add_identities(None, contact)?;
-        Ok(plan)
-    }
+/// A new contact without its search rows ([`search_hints`]).
+pub(crate) fn create_writes_without_hints(
+    contact: &Contact,
+    shards: u8,
+    request_id: &str,
+) -> Result<Transaction<Role>, StoreError> {
+    let shard = list_shard(contact.id.as_uuid(), shards);
+    let mut item = contact_item(contact, request_id)?;
+    item.insert(LIST_PK.to_owned(), s(keys::contact_list(contact.workspace_id, shard)));
+    item.insert(LIST_SK.to_owned(), s(keys::newest_first(contact.created_at, contact.id)));
+    let mut writes = Transaction::new();
+    writes.add(Role::Entity, Write::put(Table::Contacts, item).when_absent());
+    add_identities(&mut writes, None, contact)?;
+    Ok(writes)
+}
 
-    /// The change of the contact from `old` to `new`.
-    pub(crate) fn replace(old: &Contact, new: &Contact, request_id: &str) -> Result<Self, StoreError> {
-        let mut plan = Self { writes: vec![], roles: vec![] };
-        let (before, after) = (contact_item(old, "")?, contact_item(new, request_id)?);
-        let write = diff_write(Table::Contacts, &before, &after, old.version);
-        // The provider's ids change without a new version. Only a change of the number or the ids depends on them.
-        let write = if numbers_of(old) == numbers_of(new) { write } else { when_ids_are_of(write, old) };
-        plan.add(Role::Entity, write);
-        plan.add_identities(Some(old), new)?;
-        plan.add_search(Some(old), new)?;
-        Ok(plan)
-    }
+/// The change of the contact from `old` to `new`.
+pub(crate) fn replace_writes(
+    old: &Contact,
+    new: &Contact,
+    request_id: &str,
+) -> Result<Transaction<Role>, StoreError> {
+    let mut writes = Transaction::new();
+    let (before, after) = (contact_item(old, "")?, contact_item(new, request_id)?);
+    let write = diff_write(Table::Contacts, &before, &after, old.version);
+    // The provider's ids change without a new version. Only a change of the number or the ids depends on them.
+    let write = if numbers_of(old) == numbers_of(new) { write } else { when_ids_are_of(write, old) };
+    writes.add(Role::Entity, write);
+    add_identities(&mut writes, Some(old), new)?;
+    add_search(&mut writes, Some(old), new)?;
+    Ok(writes)
+}
 
-    /// The change of the provider's ids from `old` to `new`. It is not a new version, and other changes of the
-    /// contact at the same time stay.
-    pub(crate) fn reach(old: &Contact, new: &Contact) -> Result<Self, StoreError> {
-        let mut plan = Self { writes: vec![], roles: vec![] };
-        let (pk, sk) = keys::contact(old.workspace_id, old.id);
-        let number = old.cellphone.as_ref().map(|number| s(number.as_str()));
-        let change = Change::default()
-            .set_or_remove("userId", new.user_id.as_ref().map(|id| s(id.as_str())))
-            .set_or_remove("waId", new.wa_id.as_ref().map(|id| s(id.as_str())))
-            .set_or_remove("movedAt", new.moved_at.map(|at| s(at.to_string())))
-            .when("attribute_exists(pk)");
-        let write = when_seen(change.of(Table::Contacts, key(pk, sk)), "cellphone", number);
-        plan.add(Role::Entity, when_ids_are_of(write, old));
-        plan.add_identities(Some(old), new)?;
-        Ok(plan)
-    }
+/// The change of the provider's ids from `old` to `new`. It is not a new version, and other changes of the
+/// contact at the same time stay.
+pub(crate) fn reach_writes(old: &Contact, new: &Contact) -> Result<Transaction<Role>, StoreError> {
+    let mut writes = Transaction::new();
+    let (pk, sk) = keys::contact(old.workspace_id, old.id);
+    let number = old.cellphone.as_ref().map(|number| s(number.as_str()));
+    let change = Change::default()
+        .set_or_remove("userId", new.user_id.as_ref().map(|id| s(id.as_str())))
+        .set_or_remove("waId", new.wa_id.as_ref().map(|id| s(id.as_str())))
+        .set_or_remove("movedAt", new.moved_at.map(|at| s(at.to_string())))
+        .when("attribute_exists(pk)");
+    let write = when_seen(change.of(Table::Contacts, key(pk, sk)), "cellphone", number);
+    writes.add(Role::Entity, when_ids_are_of(write, old));
+    add_identities(&mut writes, Some(old), new)?;
+    Ok(writes)
+}
 
-    /// The writes that delete the contact with its identity and search rows.
-    pub(crate) fn erase(contact: &Contact) -> Result<Vec<Write>, StoreError> {
-        let (pk, sk) = keys::contact(contact.workspace_id, contact.id);
-        let entity = Write::delete(Table::Contacts, key(pk, sk))
-            .when("version = :seen")
-            .bind(":seen", n(contact.version));
-        let mut writes = vec![when_ids_are_of(entity, contact)];
-        for (_, (pk, sk)) in identities(contact) {
-            let release = Write::delete(Table::Contacts, key(pk, sk));
-            writes.push(release.when("contactId = :id").bind(":id", s(contact.id.to_string())));
-        }
-        for (pk, sk) in search_rows(contact)?.into_keys() {
-            writes.push(Write::delete(Table::Contacts, key(pk, sk)));
-        }
-        Ok(writes)
+/// The writes that delete the contact with its identity and search rows.
+pub(crate) fn erase_writes(contact: &Contact) -> Result<Transaction<Role>, StoreError> {
+    let (pk, sk) = keys::contact(contact.workspace_id, contact.id);
+    let entity =
+        Write::delete(Table::Contacts, key(pk, sk)).when("version = :seen").bind(":seen", n(contact.version));
+    let mut writes = Transaction::new().with(Role::Entity, when_ids_are_of(entity, contact));
+    for (_, (pk, sk)) in identities(contact) {
+        let release = Write::delete(Table::Contacts, key(pk, sk));
+        writes.add(Role::Release, release.when("contactId = :id").bind(":id", s(contact.id.to_string())));
     }
+    for (pk, sk) in search_rows(contact)?.into_keys() {
+        writes.add(Role::Search, Write::delete(Table::Contacts, key(pk, sk)));
+    }
+    Ok(writes)
+}
 
-    /// Adds writes of other rows of the person.
-    pub(crate) fn add_others(&mut self, writes: Vec<Write>) {
-        for write in writes {
-            self.add(Role::Other, write);
-        }
+fn add_identities(
+    writes: &mut Transaction<Role>,
+    old: Option<&Contact>,
+    new: &Contact,
+) -> Result<(), StoreError> {
+    let before = old.map(identities).unwrap_or_default();
+    let after = identities(new);
+    for (_, (pk, sk)) in before.iter().filter(|identity| !after.contains(identity)) {
+        let release = Write::delete(Table::Contacts, key(pk, *sk));
+        let own = release.when("contactId = :id").bind(":id", s(new.id.to_string()));
+        writes.add(Role::Release, own);
     }
+    for (field, (pk, sk)) in after.iter().filter(|identity| !before.contains(identity)) {
+        let row = row(pk, *sk, "identity", &IdentityRow { contact_id: new.id.to_string() })?;
+        writes.add(Role::Claim(*field), Write::put(Table::Contacts, row).when_absent());
+    }
+    Ok(())
+}
 
-    fn add_identities(&mut self, old: Option<&Contact>, new: &Contact) -> Result<(), StoreError> {
-        let before = old.map(identities).unwrap_or_default();
-        let after = identities(new);
-        for (_, (pk, sk)) in before.iter().filter(|identity| !after.contains(identity)) {
-            let release = Write::delete(Table::Contacts, key(pk, *sk));
-            let own = release.when("contactId = :id").bind(":id", s(new.id.to_string()));
-            self.add(Role::Release, own);
-        }
-        for (field, (pk, sk)) in after.iter().filter(|identity| !before.contains(identity)) {
-            let row = row(pk, *sk, "identity", &IdentityRow { contact_id: new.id.to_string() })?;
-            self.add(Role::Claim(*field), Write::put(Table::Contacts, row).when_absent());
-        }
-        Ok(())
+fn add_search(
+    writes: &mut Transaction<Role>,
+    old: Option<&Contact>,
+    new: &Contact,
+) -> Result<(), StoreError> {
+    let before = old.map(search_rows).transpose()?.unwrap_or_default();
+    let after = search_rows(new)?;
+    for ((pk, sk), _) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
+        writes.add(Role::Search, Write::delete(Table::Contacts, key(pk, sk)));
     }
-
-    fn add_search(&mut self, old: Option<&Contact>, new: &Contact) -> Result<(), StoreError> {
-        let before = old.map(search_rows).transpose()?.unwrap_or_default();
-        let after = search_rows(new)?;
-        for ((pk, sk), _) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
-            self.add(Role::Search, Write::delete(Table::Contacts, key(pk, sk)));
-        }
-        for (_, row) in after.iter().filter(|(key, row)| before.get(*key) != Some(*row)) {
-            self.add(Role::Search, Write::put(Table::Contacts, row.clone()));
-        }
-        Ok(())
+    for (_, row) in after.iter().filter(|(key, row)| before.get(*key) != Some(*row)) {
+        writes.add(Role::Search, Write::put(Table::Contacts, row.clone()));
     }
-
-    fn add(&mut self, role: Role, write: Write) {
-        self.roles.push(role);
-        self.writes.push(write);
-    }
+    Ok(())
 }
 
 type Key<Sk> = (String, Sk);
@@ -267,9 +262,9 @@ mod tests {
     #[test]
     fn the_most_writes_of_a_contact_fit_into_a_transaction() {
         let (old, new) = (fullest('a'), fullest('b'));
-        let create = ContactPlan::create(&old, 1, "r").unwrap().writes.len();
+        let create = create_writes(&old, 1, "r").unwrap().len();
         assert_eq!(create, 1 + 4 + 14 + 3);
-        let replace = ContactPlan::replace(&old, &new, "r").unwrap().writes.len();
+        let replace = replace_writes(&old, &new, "r").unwrap().len();
         assert_eq!(replace, 1 + 2 * 4 + 2 * 14 + 2 * 3);
         assert!(create.max(replace) <= MAX_TRANSACTION_WRITES);
     }
@@ -278,7 +273,7 @@ mod tests {
     fn a_change_without_indexed_values_writes_only_the_contact() {
         let old = fullest('a');
         let spelled_otherwise = Contact { email: Email::parse("A.ap.aq@a.io").ok(), ..old.clone() };
-        let roles = ContactPlan::replace(&old, &spelled_otherwise, "r").unwrap().roles;
+        let roles = replace_writes(&old, &spelled_otherwise, "r").unwrap().roles();
         assert_eq!(roles, [Role::Entity]);
     }
 
@@ -287,7 +282,7 @@ mod tests {
         let (user_id, wa_id) = (None, None);
         let contact =
             Contact { first_name: None, last_name: None, email: None, user_id, wa_id, ..fullest('a') };
-        let roles = ContactPlan::create(&contact, 1, "r").unwrap().roles;
+        let roles = create_writes(&contact, 1, "r").unwrap().roles();
         let phone = Role::Claim(IdentityField::Cellphone);
         assert_eq!(roles, [Role::Entity, phone, Role::Search, Role::Search, Role::Search]);
     }

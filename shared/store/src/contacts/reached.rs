@@ -4,11 +4,11 @@ use domain::contact::address::Reached;
 use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId, error_chain};
 
 use crate::contacts::holder_of;
-use crate::contacts::plan::{ContactPlan, Role};
+use crate::contacts::plan::{Role, reach_writes};
 use crate::dynamodb::item::{Item, text};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::retry::RetryTime;
-use crate::dynamodb::write::{Refusal, Transacted, Write};
+use crate::dynamodb::write::{Refusal, Transaction};
 use crate::{Store, StoreError, Table, keys};
 
 /// The result of remembering a contact's ids.
@@ -60,7 +60,7 @@ impl Store {
     pub async fn remember_reach(&self, seen: &Contact, reached: &Reached) -> Result<Remembered, StoreError> {
         match seen.reached(reached) {
             None => Ok(Remembered::Done),
-            Some(next) => self.replace_reach(seen, &next, vec![]).await,
+            Some(next) => self.replace_reach(seen, &next, Transaction::new()).await,
         }
     }
 
@@ -87,15 +87,13 @@ impl Store {
         &self,
         seen: &Contact,
         next: &Contact,
-        others: Vec<Write>,
+        others: Transaction<()>,
     ) -> Result<Remembered, StoreError> {
-        let mut plan = ContactPlan::reach(seen, next)?;
-        plan.add_others(others);
-        let Transacted::Refused(refusals) = self.transact(plan.writes).await? else {
-            return Ok(Remembered::Done);
-        };
-        for Refusal { at, found } in &refusals {
-            return match (plan.roles[*at], found) {
+        let mut writes = reach_writes(seen, next)?;
+        writes.add_all(|()| Role::Other, others);
+        let Err(refusals) = self.transact(writes).await? else { return Ok(Remembered::Done) };
+        for Refusal { role, found } in &refusals {
+            return match (role, found) {
                 (Role::Entity, Some(row)) if has_ids_of(row, next) => Ok(Remembered::Done),
                 (Role::Entity, _) => Ok(Remembered::Changed),
                 (Role::Claim(_), Some(row)) => Ok(Remembered::Taken(holder_of(row)?)),

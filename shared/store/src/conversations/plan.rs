@@ -9,21 +9,27 @@ use domain::{Contact, Conversation, External, Timestamp};
 use serde::Serialize;
 
 use crate::access::idempotency::keep_answer;
-use crate::contacts::plan::ContactPlan;
+use crate::contacts::plan::create_writes;
 use crate::conversations::row::{ANSWER_PK, home_item, listed_item, lists};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{EXPIRES_AT, expiring, key, n, row, s};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::diff_write;
-use crate::dynamodb::write::{MAX_TRANSACTION_WRITES, Write};
+use crate::dynamodb::write::{MAX_TRANSACTION_WRITES, Transaction, Write};
 use crate::lanes::row::{first_lane, plan_item};
 use crate::{IdempotencyKey, StoreError, Table, keys};
 
-/// The writes of a new conversation. The write of the home row is the first.
-pub(crate) struct OpeningPlan {
-    pub(crate) writes: Vec<Write>,
-    /// The number of the write that stores the answer of an idempotency key.
-    pub(crate) once: Option<usize>,
+/// The role of a write in the change of a conversation. The write of the home row is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Writes the home row.
+    Home,
+    /// Stores the answer of an idempotency key.
+    Answer,
+    /// Writes a row of a new contact.
+    Contact,
+    /// Writes a row that belongs to the conversation. It has no condition.
+    Beside,
 }
 
 /// The maximum number of writes for a new contact with only a phone number or an e-mail address: the contact,
@@ -39,7 +45,7 @@ pub(crate) fn opening_writes(
     messages_kept: Option<Duration>,
     once: Option<(&IdempotencyKey, &str)>,
     request_id: &str,
-) -> Result<OpeningPlan, StoreError> {
+) -> Result<Transaction<Role>, StoreError> {
     let new = &opening.conversation;
     // The plan's steps take their numbers now, so later messages are sent after them.
     let steps = opening.plan.as_ref().map_or(0, |plan| plan.steps.len() as u64);
@@ -48,16 +54,15 @@ pub(crate) fn opening_writes(
         first_writes(new, steps, Tally::default(), due_at, once.map(|(once, _)| once), request_id)?;
     if let Some(plan) = &opening.plan {
         let plan = expiring(plan_item(plan, request_id)?, plan.created_at, messages_kept);
-        writes.push(Write::put(Table::Messages, plan));
+        writes.add(Role::Beside, Write::put(Table::Messages, plan));
     }
 
-    let answer_at = once.map(|_| writes.len());
     if let Some((once, answer)) = once {
         let workspace = new.workspace_id;
-        writes.push(keep_answer(Table::Conversations, workspace, once, answer, new.created_at)?);
+        writes.add(Role::Answer, keep_answer(Table::Conversations, workspace, once, answer, new.created_at)?);
     }
-    writes.extend(new_contacts_writes(&opening.new_contacts, shards, request_id)?);
-    Ok(OpeningPlan { writes, once: answer_at })
+    add_new_contacts(&mut writes, &opening.new_contacts, shards, request_id)?;
+    Ok(writes)
 }
 
 /// The writes of a new conversation and its lane, the home row first. In the lane, `seq` numbers are taken,
@@ -70,7 +75,7 @@ pub(crate) fn first_writes(
     due_at: Option<Timestamp>,
     once: Option<&IdempotencyKey>,
     request_id: &str,
-) -> Result<Vec<Write>, StoreError> {
+) -> Result<Transaction<Role>, StoreError> {
     let mut home = home_item(new, request_id)?;
     if let Some(IdempotencyKey { route, key_sha256_hex, .. }) = once {
         let (answer, _) = keys::idempotency_key(new.workspace_id, route, key_sha256_hex);
@@ -79,7 +84,7 @@ pub(crate) fn first_writes(
     let home = Write::put(Table::Conversations, home).when_absent();
     let mut writes = with_lists(home, &[], new)?;
     let lane = first_lane(new.workspace_id, new.id, seq, tally, due_at, request_id)?;
-    writes.push(Write::put(Table::Messages, lane));
+    writes.add(Role::Beside, Write::put(Table::Messages, lane));
     Ok(writes)
 }
 
@@ -90,15 +95,15 @@ pub(crate) fn change_writes(
     change: &ConversationChange,
     shards: u8,
     request_id: &str,
-) -> Result<Result<Vec<Write>, usize>, StoreError> {
+) -> Result<Result<Transaction<Role>, usize>, StoreError> {
     let new = &change.conversation;
     let mut writes = conversation_writes(old, new, request_id)?;
     if old.expires_at != new.expires_at {
-        writes.push(lane_expiry(new));
+        writes.add(Role::Beside, lane_expiry(new));
     }
-    writes.extend(leaving_writes(old, new)?);
+    add_leaving(&mut writes, old, new)?;
     let room = MAX_TRANSACTION_WRITES.saturating_sub(writes.len()) / MAX_WRITES_OF_NEW_CONTACT;
-    writes.extend(new_contacts_writes(&change.new_contacts, shards, request_id)?);
+    add_new_contacts(&mut writes, &change.new_contacts, shards, request_id)?;
     Ok(if writes.len() > MAX_TRANSACTION_WRITES { Err(room) } else { Ok(writes) })
 }
 
@@ -116,24 +121,28 @@ pub(crate) fn conversation_writes(
     old: &Conversation,
     new: &Conversation,
     request_id: &str,
-) -> Result<Vec<Write>, StoreError> {
+) -> Result<Transaction<Role>, StoreError> {
     let (before, after) = (home_item(old, "")?, home_item(new, request_id)?);
     with_lists(diff_write(Table::Conversations, &before, &after, old.version), &lists(old), new)
 }
 
 /// A row for each customer who leaves, so that the conversation is found if the customer is erased. If the
 /// conversation is to expire, one for each customer: its lists go with it, but its messages may stay.
-fn leaving_writes(old: &Conversation, new: &Conversation) -> Result<Vec<Write>, StoreError> {
+fn add_leaving(
+    writes: &mut Transaction<Role>,
+    old: &Conversation,
+    new: &Conversation,
+) -> Result<(), StoreError> {
     let stays = |left: &External| new.externals.iter().any(|external| external.contact == left.contact);
     let expires = old.expires_at.is_none() && new.expires_at.is_some();
     let left = old.externals.iter().filter(|external| !stays(external));
     let left = left.chain(new.externals.iter().filter(|_| expires));
-    let write = |left: &External| {
+    for left in left {
         let pk = keys::conversations_left_by(old.workspace_id, left.contact);
         let row = row(pk, old.id.to_string(), "leftConversation", &LeftRow { left_at: new.updated_at })?;
-        Ok(Write::put(Table::Conversations, row))
-    };
-    left.map(write).collect()
+        writes.add(Role::Beside, Write::put(Table::Conversations, row));
+    }
+    Ok(())
 }
 
 /// `W#F#<contact>` / conversation.
@@ -146,26 +155,29 @@ struct LeftRow {
 
 /// The home row's write, then a put for each list that contains the conversation, and a delete for each list
 /// that it left.
-fn with_lists(home: Write, before: &[String], new: &Conversation) -> Result<Vec<Write>, StoreError> {
+fn with_lists(home: Write, before: &[String], new: &Conversation) -> Result<Transaction<Role>, StoreError> {
     let after = lists(new);
-    let mut writes = vec![home];
+    let mut writes = Transaction::new().with(Role::Home, home);
     for list in &after {
-        writes.push(Write::put(Table::Conversations, listed_item(new, list)?));
+        writes.add(Role::Beside, Write::put(Table::Conversations, listed_item(new, list)?));
     }
     for left in before.iter().filter(|list| !after.contains(list)) {
         let sk = keys::newest_first(new.created_at, new.id);
-        writes.push(Write::delete(Table::Conversations, key(left, sk)));
+        writes.add(Role::Beside, Write::delete(Table::Conversations, key(left, sk)));
     }
     Ok(writes)
 }
 
-fn new_contacts_writes(
+fn add_new_contacts(
+    writes: &mut Transaction<Role>,
     new_contacts: &[Contact],
     shards: u8,
     request_id: &str,
-) -> Result<Vec<Write>, StoreError> {
-    let plans = new_contacts.iter().map(|stranger| ContactPlan::create(stranger, shards, request_id));
-    Ok(plans.collect::<Result<Vec<_>, _>>()?.into_iter().flat_map(|plan| plan.writes).collect())
+) -> Result<(), StoreError> {
+    for stranger in new_contacts {
+        writes.add_all(|_| Role::Contact, create_writes(stranger, shards, request_id)?);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -262,7 +274,7 @@ mod tests {
                 fingerprint: "0".repeat(64),
             };
             let once = keyed.then_some((&once, "the answer"));
-            let writes = opening_writes(&opening, 1, Duration::ZERO, None, once, "r").unwrap().writes.len();
+            let writes = opening_writes(&opening, 1, Duration::ZERO, None, once, "r").unwrap().len();
             assert_eq!(writes, expected, "{customers} {agents} {by_email} {by_phone}");
             assert!(writes <= MAX_TRANSACTION_WRITES);
         }
@@ -299,7 +311,7 @@ mod tests {
     #[test]
     fn the_reported_number_of_new_contacts_fits() {
         for stranger in new_contacts(1, 1) {
-            let writes = ContactPlan::create(&stranger, 1, "r").unwrap().writes.len();
+            let writes = create_writes(&stranger, 1, "r").unwrap().len();
             assert_eq!(writes, if stranger.email.is_some() { MAX_WRITES_OF_NEW_CONTACT } else { 5 });
         }
     }

@@ -245,7 +245,7 @@ impl Rows {
     }
 }
 
-/// The only code that calls the read operations of DynamoDB (`tests/stack/tests/reads.rs`). So a row whose time is over is
+/// The only code that calls the read operations of DynamoDB (`shared/store/tests/it/reads.rs`). So a row whose time is over is
 /// left out here, and nowhere else.
 impl Store {
     /// One row (strongly consistent read). One round trip.

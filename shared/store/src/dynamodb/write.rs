@@ -5,7 +5,7 @@
 //! lost, and the first write makes the condition of the repeat fail. A conflict with another transaction is
 //! retried here, with a new token each time, because the SDK does not retry it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -14,7 +14,7 @@ use aws_sdk_dynamodb::types::{
     TransactWriteItem, Update,
 };
 
-use crate::dynamodb::item::{Item, text};
+use crate::dynamodb::item::{Item, PK, SK, text};
 use crate::dynamodb::retry::RetryTime;
 use crate::{Store, StoreError, Table};
 
@@ -33,9 +33,6 @@ impl Store {
 pub(crate) fn request_of(write_id: &str) -> Option<&str> {
     write_id.split_once('/').map(|(request, _)| request).filter(|request| !request.is_empty())
 }
-
-/// The maximum number of writes in a transaction.
-pub(crate) const MAX_TRANSACTION_WRITES: usize = 100;
 
 /// One write, on its own ([`Store::write`]) or as part of a transaction ([`Store::transact`]).
 #[derive(Clone, Debug)]
@@ -109,6 +106,12 @@ impl Write {
         self
     }
 
+    /// The table and the key of the row.
+    fn place(&self) -> (Table, &str, &str) {
+        let (Action::Put(row) | Action::Update { key: row, .. } | Action::Delete { key: row }) = &self.action;
+        (self.table, text(row, PK), text(row, SK))
+    }
+
     fn new(table: Table, action: Action) -> Self {
         Self {
             table,
@@ -130,27 +133,98 @@ pub(crate) enum Wrote {
     Refused(Option<Item>),
 }
 
-/// The result of a transaction.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Transacted {
-    /// All writes are done.
-    Done,
-    /// Nothing is written, because these conditions did not hold, in the order of the writes. At least one.
-    Refused(Vec<Refusal>),
+/// Up to [`MAX_TRANSACTION_WRITES`] writes on different rows, all or none. Each has a role: what it means to the caller if the
+/// condition of the write does not hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Transaction<R>(Vec<(R, Write)>);
+
+/// The maximum number of writes in a transaction.
+pub(crate) const MAX_TRANSACTION_WRITES: usize = 100;
+
+/// The roles of a transaction in which one row decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TwoRoles {
+    /// Writes the row that decides.
+    Main,
+    /// Writes another row.
+    Other,
+}
+
+impl<R> Transaction<R> {
+    /// No write yet.
+    pub(crate) fn new() -> Self {
+        Self(vec![])
+    }
+
+    /// Adds a write.
+    pub(crate) fn add(&mut self, role: R, write: Write) {
+        self.0.push((role, write));
+    }
+
+    /// The same, for a chain.
+    pub(crate) fn with(mut self, role: R, write: Write) -> Self {
+        self.add(role, write);
+        self
+    }
+
+    /// Adds the writes of another transaction, whose roles mean `role` here.
+    pub(crate) fn add_all<Q>(&mut self, role: impl Fn(Q) -> R, others: Transaction<Q>) {
+        self.0.extend(others.0.into_iter().map(|(of, write)| (role(of), write)));
+    }
+
+    /// The roles of the writes.
+    #[cfg(test)]
+    pub(crate) fn roles(&self) -> Vec<R>
+    where
+        R: Copy,
+    {
+        self.0.iter().map(|(role, _)| *role).collect()
+    }
+
+    /// The number of writes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The only write, if there is one only.
+    pub(crate) fn single(self) -> Result<Write, Self> {
+        match <[_; 1]>::try_from(self.0) {
+            Ok([(_, write)]) => Ok(write),
+            Err(writes) => Err(Self(writes)),
+        }
+    }
 }
 
 /// One condition of a transaction that did not hold.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Refusal {
-    /// The number of the write, starting at 0.
-    pub(crate) at: usize,
+pub(crate) struct Refusal<R> {
+    /// The role of the write.
+    pub(crate) role: R,
     /// The row that was found, if there was one.
     pub(crate) found: Option<Item>,
+}
+
+impl<R> Refusal<R> {
+    /// Whether this request wrote the row that was found.
+    pub(crate) fn is_of(&self, request_id: &str) -> bool {
+        self.found.as_ref().is_some_and(|found| is_written_by(found, request_id))
+    }
 }
 
 /// Whether this request wrote the row last. Then an earlier attempt of the refused write succeeded.
 pub(crate) fn is_written_by(row: &Item, request_id: &str) -> bool {
     text(row, LAST_REQUEST) == request_id
+}
+
+/// Adds the condition of a write to a builder of the SDK. The six builders have these methods and no trait in common.
+macro_rules! conditional {
+    ($builder:expr, $write:expr) => {
+        $builder
+            .set_condition_expression($write.condition)
+            .set_expression_attribute_names(Some($write.names).filter(|names| !names.is_empty()))
+            .set_expression_attribute_values(Some($write.values).filter(|values| !values.is_empty()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    };
 }
 
 impl Store {
@@ -166,9 +240,19 @@ impl Store {
         }
     }
 
-    /// Executes up to 100 writes on different rows, all or none. One round trip; more only while another
-    /// transaction holds one of the rows, for 2 s at most.
-    pub(crate) async fn transact(&self, writes: Vec<Write>) -> Result<Transacted, StoreError> {
+    /// Executes a transaction. If conditions did not hold, nothing is written, and these are their refusals, in the order of
+    /// the writes: at least one. One round trip; more only while another transaction holds one of the rows, for 2 s at
+    /// most.
+    pub(crate) async fn transact<R: Copy>(
+        &self,
+        Transaction(writes): Transaction<R>,
+    ) -> Result<Result<(), Vec<Refusal<R>>>, StoreError> {
+        debug_assert!(writes.len() <= MAX_TRANSACTION_WRITES, "{} writes", writes.len());
+        debug_assert!(
+            writes.iter().map(|(_, write)| write.place()).collect::<HashSet<_>>().len() == writes.len(),
+            "two writes of one row"
+        );
+        let (roles, writes): (Vec<R>, Vec<Write>) = writes.into_iter().unzip();
         let actions: Vec<TransactWriteItem> =
             writes.into_iter().map(|write| self.action(write)).collect::<Result<_, _>>()?;
         let mut retries = RetryTime::new(self);
@@ -176,15 +260,15 @@ impl Store {
             // The SDK makes a new token for each of these calls, and keeps it for its own retries.
             let sent = self.db.transact_write_items().set_transact_items(Some(actions.clone()));
             let sent = Box::pin(sent.send()).await;
-            let Err(error) = sent else { return Ok(Transacted::Done) };
+            let Err(error) = sent else { return Ok(Ok(())) };
             let reasons = match error.as_service_error() {
                 Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
                     cancelled.cancellation_reasons()
                 }
                 _ => return Err(error.into()),
             };
-            match Cancelled::of(reasons) {
-                Cancelled::Refused(refusals) => return Ok(Transacted::Refused(refusals)),
+            match Cancelled::of(reasons, &roles) {
+                Cancelled::Refused(refusals) => return Ok(Err(refusals)),
                 // The SDK retries neither, because a cancelled transaction is an answer.
                 Cancelled::Retryable => retries.wait().await?,
                 Cancelled::Other => return Err(StoreError::Failed(Box::new(error))),
@@ -192,81 +276,56 @@ impl Store {
         }
     }
 
+    /// Executes a transaction of which nobody asks what was refused. Returns whether it is done. One round trip.
+    pub(crate) async fn all_or_none(
+        &self,
+        writes: impl IntoIterator<Item = Write>,
+    ) -> Result<bool, StoreError> {
+        let writes = writes.into_iter().map(|write| ((), write)).collect();
+        Ok(self.transact(Transaction(writes)).await?.is_ok())
+    }
+
     /// One attempt of one write; `None` if another transaction holds the row.
     async fn write_once(&self, write: &Write) -> Result<Option<Wrote>, StoreError> {
         let (table, write) = (self.tables.name(write.table), write.clone());
-        let names = (!write.names.is_empty()).then_some(write.names);
-        let values = (!write.values.is_empty()).then_some(write.values);
-        let all_old = ReturnValuesOnConditionCheckFailure::AllOld;
         match write.action {
             Action::Put(row) => {
                 let put = self.db.put_item().table_name(table).set_item(Some(row));
-                let put = put
-                    .set_condition_expression(write.condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .return_values_on_condition_check_failure(all_old);
-                single_result(Box::pin(put.send()).await.map(|_| None))
+                single_result(Box::pin(conditional!(put, write).send()).await.map(|_| None))
             }
             Action::Update { key, expression } => {
-                let update =
-                    self.db.update_item().table_name(table).set_key(Some(key)).update_expression(expression);
+                let update = self.db.update_item().table_name(table).set_key(Some(key));
                 let update = update
-                    .set_condition_expression(write.condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .set_return_values(write.returning_new.then_some(ReturnValue::AllNew))
-                    .return_values_on_condition_check_failure(all_old);
-                single_result(Box::pin(update.send()).await.map(|answer| answer.attributes))
+                    .update_expression(expression)
+                    .set_return_values(write.returning_new.then_some(ReturnValue::AllNew));
+                single_result(
+                    Box::pin(conditional!(update, write).send()).await.map(|answer| answer.attributes),
+                )
             }
             Action::Delete { key } => {
                 let delete = self.db.delete_item().table_name(table).set_key(Some(key));
-                let delete = delete
-                    .set_condition_expression(write.condition)
-                    .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values)
-                    .return_values_on_condition_check_failure(all_old);
-                single_result(Box::pin(delete.send()).await.map(|_| None))
+                single_result(Box::pin(conditional!(delete, write).send()).await.map(|_| None))
             }
         }
     }
 
     /// A write as an action of a transaction.
     fn action(&self, write: Write) -> Result<TransactWriteItem, StoreError> {
-        let table = self.tables.name(write.table);
-        let names = (!write.names.is_empty()).then_some(write.names);
-        let values = (!write.values.is_empty()).then_some(write.values);
-        let all_old = ReturnValuesOnConditionCheckFailure::AllOld;
-        let item = TransactWriteItem::builder();
+        let (table, item) = (self.tables.name(write.table), TransactWriteItem::builder());
         let built = match write.action {
-            Action::Put(row) => Put::builder()
-                .table_name(table)
-                .set_item(Some(row))
-                .set_condition_expression(write.condition)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .return_values_on_condition_check_failure(all_old)
-                .build()
-                .map(|put| item.put(put)),
-            Action::Update { key, expression } => Update::builder()
-                .table_name(table)
-                .set_key(Some(key))
-                .update_expression(expression)
-                .set_condition_expression(write.condition)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .return_values_on_condition_check_failure(all_old)
-                .build()
-                .map(|update| item.update(update)),
-            Action::Delete { key } => Delete::builder()
-                .table_name(table)
-                .set_key(Some(key))
-                .set_condition_expression(write.condition)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .return_values_on_condition_check_failure(all_old)
-                .build()
-                .map(|delete| item.delete(delete)),
+            Action::Put(row) => {
+                let put = Put::builder().table_name(table).set_item(Some(row));
+                conditional!(put, write).build().map(|put| item.put(put))
+            }
+            Action::Update { key, expression } => {
+                let update = Update::builder().table_name(table).set_key(Some(key));
+                let update = update.update_expression(expression);
+                conditional!(update, write).build().map(|update| item.update(update))
+            }
+            Action::Delete { key } => {
+                let delete = Delete::builder().table_name(table).set_key(Some(key));
+                conditional!(delete, write).build().map(|delete| item.delete(delete))
+            }
         };
         built.map(|item| item.build()).map_err(|error| StoreError::Failed(Box::new(error)))
     }
@@ -318,28 +377,29 @@ refused_rows! { put_item::PutItemError update_item::UpdateItemError delete_item:
 
 /// The reason of a cancelled transaction that decides, out of all its reasons.
 #[derive(Debug, PartialEq)]
-enum Cancelled {
-    Refused(Vec<Refusal>),
+enum Cancelled<R> {
+    Refused(Vec<Refusal<R>>),
     /// Another transaction holds one of the rows, or one is throttled: the conditions are not decided.
     Retryable,
     Other,
 }
 
-impl Cancelled {
+impl<R: Copy> Cancelled<R> {
     /// A row that is held counts before refused conditions: otherwise not all conditions were checked, and
     /// the refusal of the entity's own condition decides what the others mean.
-    fn of(reasons: &[CancellationReason]) -> Self {
+    fn of(reasons: &[CancellationReason], roles: &[R]) -> Self {
         let has = |codes: &[&str]| {
             reasons.iter().any(|reason| reason.code().is_some_and(|code| codes.contains(&code)))
         };
         if has(&["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]) {
             return Self::Retryable;
         }
-        let refusals: Vec<Refusal> = reasons
+        let found = |reason: &CancellationReason| reason.item().filter(|item| !item.is_empty()).cloned();
+        let refusals: Vec<Refusal<R>> = reasons
             .iter()
-            .enumerate()
-            .filter(|(_, reason)| reason.code() == Some("ConditionalCheckFailed"))
-            .map(|(at, reason)| Refusal { at, found: reason.item().filter(|item| !item.is_empty()).cloned() })
+            .zip(roles)
+            .filter(|(reason, _)| reason.code() == Some("ConditionalCheckFailed"))
+            .map(|(reason, role)| Refusal { role: *role, found: found(reason) })
             .collect();
         if refusals.is_empty() { Self::Other } else { Self::Refused(refusals) }
     }
@@ -354,15 +414,17 @@ mod tests {
         codes.iter().map(|code| CancellationReason::builder().code(*code).build()).collect()
     }
 
-    fn refused(at: &[usize]) -> Cancelled {
-        Cancelled::Refused(at.iter().map(|at| Refusal { at: *at, found: None }).collect())
+    const ROLES: [char; 3] = ['a', 'b', 'c'];
+
+    fn refused(roles: &[char]) -> Cancelled<char> {
+        Cancelled::Refused(roles.iter().map(|role| Refusal { role: *role, found: None }).collect())
     }
 
     #[test]
     fn the_deciding_reason_of_a_cancelled_transaction_is_found() {
-        let rows: &[(&[&str], Cancelled)] = &[
-            (&["ConditionalCheckFailed", "None"], refused(&[0])),
-            (&["None", "ConditionalCheckFailed", "ConditionalCheckFailed"], refused(&[1, 2])),
+        let rows: &[(&[&str], Cancelled<char>)] = &[
+            (&["ConditionalCheckFailed", "None"], refused(&['a'])),
+            (&["None", "ConditionalCheckFailed", "ConditionalCheckFailed"], refused(&['b', 'c'])),
             (&["TransactionConflict", "None"], Cancelled::Retryable),
             // The first condition was not checked, so the meaning of the second is not known yet.
             (&["TransactionConflict", "ConditionalCheckFailed"], Cancelled::Retryable),
@@ -372,7 +434,7 @@ mod tests {
             (&[], Cancelled::Other),
         ];
         for (codes, expected) in rows {
-            assert_eq!(Cancelled::of(&reasons(codes)), *expected, "{codes:?}");
+            assert_eq!(Cancelled::of(&reasons(codes), &ROLES), *expected, "{codes:?}");
         }
     }
 
@@ -382,7 +444,7 @@ mod tests {
         let reason = CancellationReason::builder().code("ConditionalCheckFailed");
         let reason = reason.set_item(Some(row.clone())).build();
         assert!(is_written_by(&row, "mine") && !is_written_by(&row, "yours"));
-        let expected = Cancelled::Refused(vec![Refusal { at: 0, found: Some(row) }]);
-        assert_eq!(Cancelled::of(&[reason]), expected);
+        let expected = Cancelled::Refused(vec![Refusal { role: 'a', found: Some(row) }]);
+        assert_eq!(Cancelled::of(&[reason], &ROLES), expected);
     }
 }

@@ -14,7 +14,7 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::Write;
 use crate::leads::traces::{LeadDuplicates, LeadTraits, TracePlaces};
 use crate::settings::workspaces::state_of;
 use crate::{Store, StoreError, Table, keys};
@@ -77,14 +77,14 @@ impl Store {
     /// are settings already, or if the workspace has changed since. One round trip.
     pub async fn create_capture(&self, seen: &Workspace, capture: &Capture) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, capture_row(capture)?).when_absent();
-        Ok(self.transact(vec![self.bump_version(seen), put]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), put]).await
     }
 
     /// Replaces the settings by their next version, whose brand and template exist in the workspace as `seen`.
     /// Returns `false` if the settings or the workspace have changed since. One round trip.
     pub async fn change_capture(&self, seen: &Workspace, next: &Capture) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, capture_row(next)?, next.version - 1);
-        Ok(self.transact(vec![self.bump_version(seen), replace]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), replace]).await
     }
 
     /// Replaces the settings by their next version, which refers to nothing new. Returns `false` if the previous

@@ -14,13 +14,13 @@ use domain::{Contact, LaneId, Lead, Message};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::contacts::plan::{ContactPlan, search_hints};
+use crate::contacts::plan::{create_writes_without_hints, replace_writes, search_hints};
 use crate::conversations::plan::first_writes;
-use crate::dynamodb::item::{Item, PK, SK, key, s, text};
+use crate::dynamodb::item::{PK, SK, key, s, text};
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::replace_write;
-use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_written_by};
+use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, Write, Wrote, is_written_by};
 use crate::lanes::{LaneState, Leased, release_change};
 use crate::leads::row::lead_item;
 use crate::messages::row::message_item;
@@ -81,46 +81,41 @@ impl Store {
         retry_for: Duration,
     ) -> Result<LeadRecorded, StoreError> {
         let (request, since) = (self.ids.next().to_string(), Instant::now());
-        let mut writes = vec![lead_write(leased, begun, LeaseAfter::Kept, &request)?];
+        let lead = lead_write(leased, begun, LeaseAfter::Kept, &request)?;
+        let mut writes = Transaction::new().with(Role::Lead, lead);
         let mut hints = vec![];
         match found {
             None => {
                 let shards = self.shards(begun.workspace_id).await?.write;
-                let plan = ContactPlan::create_without_hints(&opening.contact, shards, &request)?;
-                writes.extend(plan.writes);
+                let contact = create_writes_without_hints(&opening.contact, shards, &request)?;
+                writes.add_all(|_| Role::Contact, contact);
                 hints = search_hints(&opening.contact)?;
             }
             Some(found) if *found != opening.contact => {
-                writes.extend(ContactPlan::replace(found, &opening.contact, &request)?.writes);
+                writes.add_all(|_| Role::Contact, replace_writes(found, &opening.contact, &request)?);
             }
             Some(_) => {}
         }
-        let of_contact = 1..writes.len();
-        writes.extend(first_writes(
+        let first = first_writes(
             &opening.conversation,
             opening.message.seq,
             Tally::of(&opening.message),
             None,
             None,
             &request,
-        )?);
-        writes.push(
-            Write::put(Table::Messages, message_item(&opening.message, self.retention.messages, &request)?)
-                .when_absent(),
-        );
+        )?;
+        writes.add_all(|_| Role::Opened, first);
+        let message = message_item(&opening.message, self.retention.messages, &request)?;
+        writes.add(Role::Opened, Write::put(Table::Messages, message).when_absent());
         let put = self.put_all(Table::Contacts, &hints, retry_for).await;
         put.into_iter().collect::<Result<(), _>>()?;
         let once = async || self.transact(writes.clone()).await;
         let retries = RetryTime::limited_to(self, retry_for.saturating_sub(since.elapsed()));
-        let Transacted::Refused(refusals) = retry_while_busy(retries, once).await? else {
-            return Ok(LeadRecorded::Done);
-        };
+        let Err(refusals) = retry_while_busy(retries, once).await? else { return Ok(LeadRecorded::Done) };
         match refusals.first() {
-            Some(Refusal { at: 0, found: Some(row) }) if is_written_by(row, &request) => {
-                Ok(LeadRecorded::Done)
-            }
-            Some(Refusal { at: 0, .. }) => Ok(LeadRecorded::Lost),
-            Some(refusal) if of_contact.contains(&refusal.at) => {
+            Some(refusal) if refusal.role == Role::Lead && refusal.is_of(&request) => Ok(LeadRecorded::Done),
+            Some(Refusal { role: Role::Lead, .. }) => Ok(LeadRecorded::Lost),
+            Some(Refusal { role: Role::Contact, .. }) => {
                 // Another request took the number, so there will never be a contact with this id.
                 for hint in hints {
                     self.write(Write::delete(Table::Contacts, key(text(&hint, PK), text(&hint, SK)))).await?;
@@ -155,11 +150,10 @@ impl Store {
         request: &str,
     ) -> Result<LeadRecorded, StoreError> {
         let write = lead_write(leased, next, step, request)?;
-        let is_mine = |found: Option<&Item>| found.is_some_and(|found| is_written_by(found, request));
         let Some((seen, said)) = message else {
             return Ok(match self.write(write).await? {
                 Wrote::Done(_) => LeadRecorded::Done,
-                Wrote::Refused(found) if is_mine(found.as_ref()) => LeadRecorded::Done,
+                Wrote::Refused(Some(found)) if is_written_by(&found, request) => LeadRecorded::Done,
                 Wrote::Refused(_) => LeadRecorded::Lost,
             });
         };
@@ -168,15 +162,25 @@ impl Store {
             message_item(said, self.retention.messages, request)?,
             seen.version,
         );
-        let Transacted::Refused(refusals) = self.transact(vec![write, said]).await? else {
-            return Ok(LeadRecorded::Done);
-        };
+        let writes = Transaction::new().with(Role::Lead, write).with(Role::Opened, said);
+        let Err(refusals) = self.transact(writes).await? else { return Ok(LeadRecorded::Done) };
         Ok(match refusals.first() {
-            Some(Refusal { at: 0, found }) if is_mine(found.as_ref()) => LeadRecorded::Done,
-            Some(Refusal { at: 0, .. }) => LeadRecorded::Lost,
+            Some(refusal) if refusal.role == Role::Lead && refusal.is_of(request) => LeadRecorded::Done,
+            Some(Refusal { role: Role::Lead, .. }) => LeadRecorded::Lost,
             _ => LeadRecorded::Stale,
         })
     }
+}
+
+/// The role of a write in the record of a lead.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Changes the lead.
+    Lead,
+    /// Writes a row of its contact.
+    Contact,
+    /// Writes its conversation or its message.
+    Opened,
 }
 
 /// The change of a lead's row, under the condition that the caller holds the lease.

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::dynamodb::item::{Item, SK, key, n, read, s, text};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
-use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_written_by};
+use crate::dynamodb::write::{LAST_REQUEST, Transaction, TwoRoles, Write, Wrote};
 use crate::lanes::counts::Counts;
 use crate::lanes::row::{LaneRow, PlanRow};
 use crate::lanes::{LaneState, Leased};
@@ -152,17 +152,16 @@ impl Store {
             }
             None => Write::delete(Table::Messages, key(pk, sk)),
         };
-        let writes = vec![
-            Write::put(Table::Messages, message_item(message, kept, &request)?).when_absent(),
-            Write::put(Table::Messages, entry_item(message, kept, &request)?),
-            step.when("done = :seen").bind(":seen", n(plan.done - 1)),
-        ];
+        let put = Write::put(Table::Messages, message_item(message, kept, &request)?).when_absent();
+        let writes = Transaction::new()
+            .with(TwoRoles::Main, put)
+            .with(TwoRoles::Other, Write::put(Table::Messages, entry_item(message, kept, &request)?))
+            .with(TwoRoles::Other, step.when("done = :seen").bind(":seen", n(plan.done - 1)));
         let made = Outbound { message: message.clone(), request };
         let is_stored = match self.transact(writes).await? {
-            Transacted::Done => true,
-            Transacted::Refused(refusals) => {
-                refusals.first().is_some_and(|refusal| made.is_found_in(refusal))
-            }
+            Ok(()) => true,
+            // An earlier attempt stored the message.
+            Err(refusals) => refusals.iter().any(|of| of.role == TwoRoles::Main && of.is_of(&made.request)),
         };
         if is_stored {
             lane.counts = lane.counts.with_step(message);
@@ -225,11 +224,10 @@ impl Store {
         }
         let Message { workspace_id, conversation, seq, .. } = next.message;
         let entry = key(keys::messages(workspace_id, conversation), keys::open_entry(seq));
-        Ok(match self.transact(vec![write, Write::delete(Table::Messages, entry)]).await? {
-            Transacted::Done => Recorded::Done,
-            Transacted::Refused(refusals) => {
-                refused(refusals.into_iter().next().and_then(|refusal| refusal.found))
-            }
+        let writes = Transaction::new().with((), write).with((), Write::delete(Table::Messages, entry));
+        Ok(match self.transact(writes).await? {
+            Ok(()) => Recorded::Done,
+            Err(refusals) => refused(refusals.into_iter().next().and_then(|refusal| refusal.found)),
         })
     }
 
@@ -287,11 +285,5 @@ impl Outbound {
             .bind(":seenVersion", n(seen.message.version));
         let values = changed.into_iter().filter_map(|name| Some((name, item.remove(name)?)));
         Ok(values.fold(write, |write, (name, value)| write.bind(format!(":{name}"), value)))
-    }
-
-    /// Whether a transaction that stores the message was refused because an earlier attempt of it stored the
-    /// message.
-    fn is_found_in(&self, refusal: &Refusal) -> bool {
-        refusal.at == 0 && refusal.found.as_ref().is_some_and(|found| is_written_by(found, &self.request))
     }
 }

@@ -16,7 +16,7 @@ use domain::{
 use futures::future::try_join;
 
 use crate::contacts::holder_of;
-use crate::contacts::plan::ContactPlan;
+use crate::contacts::plan::{create_writes, replace_writes};
 use crate::contacts::reached::{first_of, places};
 use crate::contacts::row::contact;
 use crate::contacts::windows::{WindowRow, window_write};
@@ -25,7 +25,7 @@ use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, s, text};
 use crate::dynamodb::read::{Place, Query, Rows};
 use crate::dynamodb::update::Change;
-use crate::dynamodb::write::{Transacted, Write, Wrote};
+use crate::dynamodb::write::{Transaction, TwoRoles, Write, Wrote};
 use crate::lanes::row::LaneRow;
 use crate::media::first_reference;
 use crate::messages::provider_ids::ProviderIdRow;
@@ -197,12 +197,11 @@ impl Store {
         };
         let Some(writes) = self.inbound_writes(place, new, shards)? else { return Ok(InboundStored::Stale) };
         let saw = self.saw(contact.workspace_id, conversation.id, contact.id, arrival.created_at);
-        let Transacted::Refused(refusals) = try_join(self.transact(writes), saw).await?.0 else {
+        let Err(refusals) = try_join(self.transact(writes), saw).await?.0 else {
             return Ok(InboundStored::Done);
         };
-        // The first two writes are the message's own: only another delivery of it can have written them.
-        let is_own = refusals.iter().any(|refusal| refusal.at < 2);
-        if is_own {
+        // Only another delivery of the message can have written its rows.
+        if refusals.iter().any(|refusal| refusal.role == TwoRoles::Main) {
             return Ok(InboundStored::Repeated);
         }
         // The conversation may be erased, or never be made. The next attempt records it again.
@@ -238,7 +237,7 @@ impl Store {
         place: &InboundPlace,
         NewInbound { contact, conversation, arrival, file }: &NewInbound<'_>,
         shards: u8,
-    ) -> Result<Option<Vec<Write>>, StoreError> {
+    ) -> Result<Option<Transaction<TwoRoles>>, StoreError> {
         let (workspace, now, request) = (contact.workspace_id, self.now(), self.ids.next().to_string());
         let seq = match (&place.destination, &place.lane) {
             (Destination::Into(_), None) => return Ok(None),
@@ -247,34 +246,38 @@ impl Store {
         let message: Message = arrival.message(conversation, seq, now);
         let (kept, received) = (self.retention.messages, &arrival.received);
         let guard = received_id_item(&message, &received.provider_message_id, kept, now)?;
-        let mut writes = vec![
-            Write::put(Table::Messages, guard).when_absent(),
-            Write::put(Table::Messages, message_item(&message, kept, &request)?).when_absent(),
-        ];
+        let put = Write::put(Table::Messages, message_item(&message, kept, &request)?).when_absent();
+        let mut writes = Transaction::new()
+            .with(TwoRoles::Main, Write::put(Table::Messages, guard).when_absent())
+            .with(TwoRoles::Main, put);
         if let Some((media, size)) = file.filter(|(media, _)| !media.is_referenced()) {
-            writes.push(first_reference(media, size, &message, kept, now));
+            writes.add(TwoRoles::Other, first_reference(media, size, &message, kept, now));
         }
         match &place.contact {
-            None => writes.extend(ContactPlan::create(contact, shards, &request)?.writes),
+            None => writes.add_all(|_| TwoRoles::Other, create_writes(contact, shards, &request)?),
             Some(found) if found != *contact => {
-                writes.extend(ContactPlan::replace(found, contact, &request)?.writes);
+                writes.add_all(|_| TwoRoles::Other, replace_writes(found, contact, &request)?);
             }
             Some(_) => {}
         }
         match &place.destination {
             Destination::Into(found) => {
                 if **found != **conversation {
-                    writes.extend(conversation_writes(found, conversation, &request)?);
+                    writes.add_all(|_| TwoRoles::Other, conversation_writes(found, conversation, &request)?);
                 }
-                writes.push(take_number(&message, place.lane.as_ref(), now, &request));
+                writes.add(TwoRoles::Other, take_number(&message, place.lane.as_ref(), now, &request));
             }
             Destination::Blocked(_) | Destination::New => {
-                writes.extend(first_writes(conversation, seq, Tally::of(&message), None, None, &request)?);
+                let first = first_writes(conversation, seq, Tally::of(&message), None, None, &request)?;
+                writes.add_all(|_| TwoRoles::Other, first);
             }
         }
         let of = (workspace, contact.id, &received.channel);
-        writes.push(window_write(of, place.window.as_ref(), conversation.id, arrival.created_at)?);
-        writes.extend(place.identity.as_ref().and_then(|identity| identity.names(conversation.id)));
+        let window = window_write(of, place.window.as_ref(), conversation.id, arrival.created_at)?;
+        writes.add(TwoRoles::Other, window);
+        if let Some(names) = place.identity.as_ref().and_then(|identity| identity.names(conversation.id)) {
+            writes.add(TwoRoles::Other, names);
+        }
         Ok(Some(writes))
     }
 

@@ -9,7 +9,7 @@ use crate::conversations::plan::conversation_writes;
 use crate::conversations::row::{ANSWER_PK, conversation, lists};
 use crate::dynamodb::item::{Item, PK, SK, key, n, read, s, text};
 use crate::dynamodb::read::Query;
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::Write;
 use crate::lanes::row::PlanRow;
 use crate::messages::row::{EntryRow, message};
 use crate::{Store, StoreError, StoredAnswer, Table, keys};
@@ -166,8 +166,7 @@ impl Store {
         let place = keys::newest_first(seen.created_at, seen.id);
         let copies = lists(seen).into_iter();
         let copies = copies.map(|list| Write::delete(Table::Conversations, key(list, &place)));
-        let writes = [home].into_iter().chain(copies).collect();
-        Ok(self.transact(writes).await? == Transacted::Done)
+        self.all_or_none([home].into_iter().chain(copies)).await
     }
 
     /// Stores a conversation without the erased person. Returns `false` if it was changed since it was read.
@@ -178,7 +177,7 @@ impl Store {
         left: &Conversation,
     ) -> Result<bool, StoreError> {
         let request = self.ids.next().to_string();
-        Ok(self.transact(conversation_writes(seen, left, &request)?).await? == Transacted::Done)
+        Ok(self.transact(conversation_writes(seen, left, &request)?).await?.is_ok())
     }
 
     /// Deletes the row that names a conversation that a contact left. One round trip.

@@ -3,10 +3,10 @@
 use domain::contact::search::{PhoneForm, phone_forms};
 use domain::{BrandId, Cellphone, Contact, Lead, MediaId, Timestamp, WorkspaceId};
 
-use crate::contacts::plan::{ContactPlan, search_hints};
+use crate::contacts::plan::{erase_writes, search_hints};
 use crate::dynamodb::item::{PK, SK, key, text};
 use crate::dynamodb::read::{Place, Query};
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
 /// The days whose counts of a number may exist: a count is kept for two days, and clocks differ.
@@ -16,12 +16,12 @@ impl Store {
     /// Deletes a contact with its identity and search rows. Returns `false` if it was changed since it was
     /// read. One round trip.
     pub async fn erase_contact(&self, seen: &Contact) -> Result<bool, StoreError> {
-        Ok(self.transact(ContactPlan::erase(seen)?).await? == Transacted::Done)
+        Ok(self.transact(erase_writes(seen)?).await?.is_ok())
     }
 
     /// The number of rows that are deleted with a contact.
     pub fn rows_of_contact(contact: &Contact) -> Result<u64, StoreError> {
-        Ok(ContactPlan::erase(contact)?.len() as u64)
+        Ok(erase_writes(contact)?.len() as u64)
     }
 
     /// Deletes a lead, the row that makes others repeats of it, and the search rows of a contact that it was

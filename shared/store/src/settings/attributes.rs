@@ -12,7 +12,7 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::Write;
 use crate::settings::remembered::{WithSetting, version_place};
 use crate::{Store, StoreError, Table, keys};
 
@@ -49,7 +49,7 @@ impl Store {
         definition: &AttributeDefinition,
     ) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, definition_row(definition)?).when_absent();
-        Ok(self.transact(vec![self.bump_version(seen), put]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), put]).await
     }
 
     /// Replaces a definition by its next version, which [`Definitions::admit`] accepted for the workspace as
@@ -60,7 +60,7 @@ impl Store {
         next: &AttributeDefinition,
     ) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, definition_row(next)?, next.version - 1);
-        Ok(self.transact(vec![self.bump_version(seen), replace]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), replace]).await
     }
 }
 

@@ -9,7 +9,7 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, read, row, s, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::versions::{delete_write, replace_write};
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::{Transaction, TwoRoles, Write};
 use crate::settings::inbound_lines::forget_inbound;
 use crate::settings::remembered::WithSetting;
 use crate::{Store, StoreError, Table, keys};
@@ -55,7 +55,7 @@ impl Store {
     /// the workspace has changed since; then the lines must be read again. One round trip.
     pub async fn create_brand(&self, seen: &Workspace, brand: &Brand) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, brand_row(brand)?).when_absent();
-        Ok(self.transact(vec![self.bump_version(seen), put]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), put]).await
     }
 
     /// Replaces a brand by its next version, whose name [`Lines::check_brand_name`] accepted for the workspace as
@@ -63,7 +63,7 @@ impl Store {
     /// round trip.
     pub async fn change_brand(&self, seen: &Workspace, next: &Brand) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, brand_row(next)?, next.version - 1);
-        Ok(self.transact(vec![self.bump_version(seen), replace]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), replace]).await
     }
 
     /// Deletes a brand that nothing uses in the workspace as `seen`. Returns `false` if the workspace or the brand
@@ -71,7 +71,7 @@ impl Store {
     pub async fn delete_brand(&self, seen: &Workspace, brand: &Brand) -> Result<bool, StoreError> {
         let key = keys::brand(brand.workspace_id, &brand.id);
         let delete = delete_write(Table::Workspaces, key, brand.version);
-        Ok(self.transact(vec![self.bump_version(seen), delete]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), delete]).await
     }
 
     /// Stores a line that [`Lines::admit_line`] accepted, with its claim and its token, together with the next
@@ -123,14 +123,15 @@ impl Store {
 
     /// Writes together with the claim of the line and the entry of its account. So a line that an earlier release
     /// created, without them, gets them with its next write, or from [`Self::claim_line`].
-    async fn write_line(&self, line: &Line, mut writes: Vec<Write>) -> Result<LineWritten, StoreError> {
-        writes.insert(CLAIM, claim(line)?);
-        writes.push(Write::put(Table::Workspaces, account_row(line)?));
-        let refusals = match self.transact(writes).await? {
-            Transacted::Done => return Ok(LineWritten::Done),
-            Transacted::Refused(refusals) => refusals,
-        };
-        match refusals.into_iter().find(|refusal| refusal.at == CLAIM).and_then(|refusal| refusal.found) {
+    async fn write_line(&self, line: &Line, writes: Vec<Write>) -> Result<LineWritten, StoreError> {
+        let mut transaction = Transaction::new().with(TwoRoles::Main, claim(line)?);
+        for write in writes {
+            transaction.add(TwoRoles::Other, write);
+        }
+        transaction.add(TwoRoles::Other, Write::put(Table::Workspaces, account_row(line)?));
+        let Err(refusals) = self.transact(transaction).await? else { return Ok(LineWritten::Done) };
+        let of_claim = refusals.into_iter().find(|refusal| refusal.role == TwoRoles::Main);
+        match of_claim.and_then(|refusal| refusal.found) {
             Some(found) => Ok(LineWritten::OfWorkspace(read::<ClaimRow>(found)?.workspace_id)),
             None => Ok(LineWritten::Changed),
         }
@@ -207,7 +208,7 @@ impl Store {
             let key = key(keys::workspaces_of_account(&line.business_account), workspace.to_string());
             writes.push(Write::delete(Table::Workspaces, key));
         }
-        let done = self.transact(writes).await? == Transacted::Done;
+        let done = self.all_or_none(writes).await?;
         self.memories.line_tokens.forget(&(workspace, channel.clone()));
         self.memories.inbound_since.forget(&(workspace, channel.clone()));
         self.forget_line_claim(channel);
@@ -257,9 +258,6 @@ pub enum LineWritten {
     /// Another workspace has the claim of this line id. Nothing is written.
     OfWorkspace(WorkspaceId),
 }
-
-/// The place of the claim in the transactions that write a line.
-const CLAIM: usize = 0;
 
 /// The claim of a line, by a workspace that has it already or if nobody has it.
 fn claim(line: &Line) -> Result<Write, StoreError> {

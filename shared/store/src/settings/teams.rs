@@ -7,7 +7,7 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
-use crate::dynamodb::write::{Transacted, Write, Wrote};
+use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -45,25 +45,25 @@ impl Store {
     /// the workspace has changed since; then the teams must be read again. One round trip.
     pub async fn create_team(&self, seen: &Workspace, team: &Team) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, team_row(team)?).when_absent();
-        Ok(self.transact(vec![self.bump_version(seen), put]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), put]).await
     }
 
     /// Replaces a team by its next version, whose name [`Team::check_name`] accepted for the workspace as
     /// `seen`. Returns `false` if the workspace or the team has changed since. One round trip.
     pub async fn rename_team(&self, seen: &Workspace, next: &Team) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, team_row(next)?, next.version - 1);
-        Ok(self.transact(vec![self.bump_version(seen), replace]).await? == Transacted::Done)
+        self.all_or_none([self.bump_version(seen), replace]).await
     }
 
     /// Deletes a team with the count of its turns. Returns `false` if the team has changed since it was read.
     /// One round trip.
     pub async fn delete_team(&self, team: &Team) -> Result<bool, StoreError> {
         let (pk, sk) = keys::team_turn(team.workspace_id, team.id);
-        let writes = vec![
+        let writes = [
             delete_write(Table::Workspaces, keys::team(team.workspace_id, team.id), team.version),
             Write::delete(Table::Workspaces, key(pk, sk)),
         ];
-        Ok(self.transact(writes).await? == Transacted::Done)
+        self.all_or_none(writes).await
     }
 
     /// Replaces a team by its next version, which has the same name. Returns `false` if the previous version is not the current one.

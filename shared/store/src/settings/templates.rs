@@ -11,7 +11,7 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, SCHEMA, key, n, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -59,7 +59,7 @@ impl Store {
         template: &Template,
     ) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, template_row(template)?).when_absent();
-        Ok(self.transact(vec![self.next_version_of(seen), put]).await? == Transacted::Done)
+        self.all_or_none([self.next_version_of(seen), put]).await
     }
 
     /// Replaces a template by its next version, whose name [`Template::check_name`] accepted. `seen` was read
@@ -67,7 +67,7 @@ impl Store {
     /// trip.
     pub async fn rename_template(&self, seen: &TemplateOwner, next: &Template) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, template_row(next)?, next.version - 1);
-        Ok(self.transact(vec![self.next_version_of(seen), replace]).await? == Transacted::Done)
+        self.all_or_none([self.next_version_of(seen), replace]).await
     }
 
     /// Deletes a template that nothing uses. `seen` was read before what could use it. Returns `false` if the
@@ -79,7 +79,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let key = keys::template(template.scope, template.id);
         let delete = delete_write(Table::Workspaces, key, template.version);
-        Ok(self.transact(vec![self.next_version_of(seen), delete]).await? == Transacted::Done)
+        self.all_or_none([self.next_version_of(seen), delete]).await
     }
 
     /// Replaces a template by its next version, which has the same name. Returns `false` if the previous version is not the current

@@ -9,7 +9,7 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::replace_write;
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -53,10 +53,7 @@ impl Store {
     /// Stores a new user, unless another user has the e-mail address. One round trip.
     pub async fn create_user(&self, user: &User) -> Result<UserCreated, StoreError> {
         let writes = user_rows(user)?.map(|row| Write::put(Table::Workspaces, row).when_absent());
-        match self.transact(writes.into()).await? {
-            Transacted::Done => Ok(UserCreated::Done),
-            Transacted::Refused(_) => Ok(UserCreated::EmailTaken),
-        }
+        Ok(if self.all_or_none(writes).await? { UserCreated::Done } else { UserCreated::EmailTaken })
     }
 
     /// Replaces a user by its next version. Returns `false` if the previous version is not the current one.
@@ -66,7 +63,7 @@ impl Store {
         // Both rows have one version, because they are always written together.
         let writes =
             [replace_write(Table::Workspaces, row, next.version - 1), Write::put(Table::Workspaces, copy)];
-        Ok(self.transact(writes.into()).await? == Transacted::Done)
+        self.all_or_none(writes).await
     }
 }
 

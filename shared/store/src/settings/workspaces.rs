@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, read, row, s};
 use crate::dynamodb::read::Place;
-use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, is_written_by};
+use crate::dynamodb::write::{LAST_REQUEST, Transaction, Write};
 use crate::shards::Shards;
 use crate::{Store, StoreError, Table, keys};
 
@@ -49,12 +49,9 @@ impl Store {
         row.insert(LAST_REQUEST.to_owned(), s(&request));
         let first = Write::put(Table::Workspaces, row).when_absent();
         let listed = Write::put(Table::Workspaces, listed_row(workspace)?);
-        Ok(match self.transact(vec![first, listed]).await? {
-            Transacted::Done => true,
-            Transacted::Refused(refusals) => refusals
-                .iter()
-                .any(|refusal| refusal.found.as_ref().is_some_and(|found| is_written_by(found, &request))),
-        })
+        let writes = Transaction::new().with((), first).with((), listed);
+        let Err(refusals) = self.transact(writes).await? else { return Ok(true) };
+        Ok(refusals.iter().any(|refusal| refusal.is_of(&request)))
     }
 
     /// Adds a workspace to the list of workspaces: an earlier release created workspaces without the list. One round

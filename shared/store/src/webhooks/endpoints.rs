@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::versions::replace_write;
-use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, is_written_by};
+use crate::dynamodb::write::{LAST_REQUEST, Transaction, Write};
 use crate::webhooks::secrets::{new_api_key, secrets_row};
 use crate::{Store, StoreError, Table, keys};
 
@@ -45,8 +45,8 @@ impl Store {
         let endpoint_put = Write::put(Table::Workspaces, endpoint_row(endpoint)?).when_absent();
         // The secrets come and go with the endpoint, so its condition covers both rows.
         let secrets_put = Write::put(Table::Secrets, secrets_row(endpoint, secrets)?);
-        let writes = vec![self.bump_version(seen), endpoint_put, secrets_put];
-        Ok(self.transact(writes).await? == Transacted::Done)
+        let writes = [self.bump_version(seen), endpoint_put, secrets_put];
+        self.all_or_none(writes).await
     }
 
     /// Replaces an endpoint by its next version. Returns `false` if the previous version is not the current
@@ -68,13 +68,10 @@ impl Store {
         let mut row = endpoint_row(next)?;
         row.insert(LAST_REQUEST.to_owned(), s(&request));
         let endpoint = replace_write(Table::Workspaces, row, next.version - 1);
-        let writes = vec![endpoint, new_api_key(next.workspace_id, next.id, new_key)];
-        Ok(match self.transact(writes).await? {
-            Transacted::Done => true,
-            Transacted::Refused(refusals) => refusals
-                .iter()
-                .any(|refusal| refusal.found.as_ref().is_some_and(|found| is_written_by(found, &request))),
-        })
+        let key = new_api_key(next.workspace_id, next.id, new_key);
+        let writes = Transaction::new().with((), endpoint).with((), key);
+        let Err(refusals) = self.transact(writes).await? else { return Ok(true) };
+        Ok(refusals.iter().any(|refusal| refusal.is_of(&request)))
     }
 
     /// Deletes an endpoint and its secrets. Returns `false` if the endpoint has changed since it was read. A
@@ -90,7 +87,7 @@ impl Store {
         let (pk, sk) = keys::deleted_endpoint(workspace, id);
         let left = DeletedEndpointRow { id, slots: seen.slots, deleted_at: self.now() };
         let left = Write::put(Table::Workspaces, row(pk, sk, "deletedEndpoint", &left)?);
-        Ok(self.transact(vec![endpoint, secrets, left]).await? == Transacted::Done)
+        self.all_or_none([endpoint, secrets, left]).await
     }
 
     /// The slots of the workspace's endpoints that were deleted at `since` or later. One round trip.
