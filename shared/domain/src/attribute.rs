@@ -443,7 +443,7 @@ mod tests {
             assert_eq!(with_room.admit(&same.archived(NOW).unwrap(), NOW), Ok(()));
             assert_eq!(with_room.admit(&AttributeDefinition { id: by, ..same }, NOW), Ok(()));
         }
-        // Two active key names of an earlier release that differ only in case hinder no other change.
+        // Two active key names that differ only in case hinder no other change.
         let twin = AttributeDefinition { key_name: "KEY1".to_owned(), ..named(101) };
         let twins = Definitions::new(vec![named(1), twin.clone()]);
         assert_eq!(twins.admit(&AttributeDefinition { is_required: true, ..twin }, NOW), Ok(()));
@@ -501,7 +501,7 @@ mod tests {
         let unfit = |value: &str| matches!(three.with_value(value, &ids), Err(DefinitionUnfit::Value { .. }));
         assert!(unfit("x") && unfit(""));
         assert_eq!(three.with_renamed_value(second, "3"), Err(repeated("3")));
-        // Two values of an earlier release that differ only in case hinder neither.
+        // Two values that differ only in case hinder neither.
         let mut earlier = three.clone();
         earlier.closed_values[2].value = "2 ".to_owned();
         assert!(earlier.with_value("4", &ids).unwrap().is_some());

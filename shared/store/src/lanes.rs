@@ -115,9 +115,8 @@ const FREE: &str = "(attribute_not_exists(#leaseUntil) OR #leaseUntil < :now)";
 /// Whether this release can read the row. Rows of later releases are left to those.
 const READABLE: &str = "(attribute_not_exists(#sv) OR #sv <= :schema)";
 
-/// Whether a lead has work left. Rows of releases before `stage` have only `state`.
-const LEAD_IS_OPEN: &str =
-    "(#stage IN (:queued, :sending) OR (attribute_not_exists(#stage) AND #state IN (:queued, :sending)))";
+/// Whether a lead has work left.
+const LEAD_IS_OPEN: &str = "#stage IN (:queued, :sending)";
 
 /// Whether a row counts. DynamoDB deletes expired rows late.
 const LIVE: &str = "(attribute_not_exists(#expiresAt) OR #expiresAt >= :seconds)";
@@ -151,7 +150,6 @@ impl Store {
                     .when(LEAD_IS_OPEN)
                     .when(LIVE)
                     .name("stage")
-                    .name("state")
                     .name("expiresAt")
                     .bind(":seconds", n(now.as_seconds()))
                     .bind(":queued", s("QUEUED"))

@@ -60,7 +60,7 @@ pub use messages::page::MessageQuery;
 pub use messages::receive::{InboundIds, InboundPlace, InboundStored, NewInbound};
 pub use messages::{DraftRead, MessageStored, NewMessage};
 pub use people::{ErasedMessages, PersonConversation, Target, TargetKind};
-pub use settings::lines::LineWritten;
+pub use settings::lines::LineCreated;
 pub use settings::templates::TemplateOwner;
 pub use settings::users::UserCreated;
 pub use store::Store;

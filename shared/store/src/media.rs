@@ -119,7 +119,7 @@ impl Store {
         let change = Change::default()
             .set("size", n(size))
             .set("state", s(MediaState::TooLarge.as_str()))
-            .when("attribute_exists(pk) AND (attribute_not_exists(#state) OR #state = :waiting)")
+            .when("#state = :waiting")
             .bind(":waiting", s(MediaState::Waiting.as_str()));
         self.write(change.of(Table::Media, media_key(media.workspace_id, media.id))).await?;
         Ok(())
@@ -177,9 +177,8 @@ struct MediaRow {
     size: Option<u64>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
-    /// Releases before this attribute removed the TTL of a file when a message referred to it.
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    state: Option<MediaState>,
+    #[serde(with = "fields::text")]
+    state: MediaState,
     /// Epoch seconds, for the table's TTL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Option<i64>,
@@ -196,7 +195,7 @@ impl From<&Media> for MediaRow {
             digest: media.digest.clone(),
             size: media.size,
             created_at: media.created_at,
-            state: Some(media.state),
+            state: media.state,
             expires_at: media.expires_at.map(|at| at.as_seconds()),
         }
     }
@@ -213,10 +212,7 @@ impl From<MediaRow> for Media {
             digest: row.digest,
             size: row.size,
             created_at: row.created_at,
-            state: row.state.unwrap_or(match row.expires_at {
-                Some(_) => MediaState::Waiting,
-                None => MediaState::Referenced,
-            }),
+            state: row.state,
             expires_at: row.expires_at.map(|seconds| Timestamp::from_millis(seconds * 1_000)),
         }
     }

@@ -16,7 +16,7 @@ use domain::{
     Lines, Media, MediaDigest, Onboarding, OnboardingPlan, Override, Provider, Recipient, Scopes, Secret,
     Team, TeamId, Template, TemplateId, TemplateScope, User, UserId, WebOrigin, Workspace, WorkspaceId,
 };
-use store::{Created, LeadAccepted, LineWritten, MediaCreated, Opened, TemplateOwner};
+use store::{Created, LeadAccepted, LineCreated, MediaCreated, Opened, TemplateOwner};
 
 use crate::{GatewayEvent, TestClock, TestDb};
 
@@ -176,7 +176,7 @@ impl World {
         let next = seen.with_line(&line.channel, false);
         let token = Secret::new(Self::token(&line.channel));
         let written = done(store.create_line(&next, &line, brand.as_ref(), &token).await);
-        assert_eq!(written, LineWritten::Done);
+        assert_eq!(written, LineCreated::Done);
         line
     }
 

@@ -10,7 +10,7 @@ use domain::{
 };
 use futures::future::join_all;
 use harness::World;
-use store::{LineWritten, StoreError};
+use store::{LineCreated, StoreError};
 use tokio::time::sleep;
 
 use crate::edits::Edit;
@@ -140,7 +140,7 @@ impl Simulation {
         let channel = format!("1045559876{:03}", self.random.below(1_000));
         let one = async |tenant: &Tenant| {
             let made = self.invoke("operator", LIMIT, self.claims(tenant, &channel)).await;
-            usize::from(matches!(made, Some(Ok(LineWritten::Done))))
+            usize::from(matches!(made, Some(Ok(LineCreated::Done))))
         };
         let accepted: usize = join_all(self.tenants.iter().map(one)).await.into_iter().sum();
         if accepted > 1 {
@@ -152,7 +152,7 @@ impl Simulation {
         }
     }
 
-    async fn claims(&self, tenant: &Tenant, channel: &str) -> Result<LineWritten, StoreError> {
+    async fn claims(&self, tenant: &Tenant, channel: &str) -> Result<LineCreated, StoreError> {
         let (store, id) = (self.world.db.store(), tenant.workspace);
         let seen = store.workspace(id).await?.expect("a workspace");
         let lines = store.lines(id).await?;
@@ -164,7 +164,7 @@ impl Simulation {
             store.now(),
         );
         let Ok(line) = line else { panic!("a line") };
-        let Ok(brand) = lines.admit_line(&line) else { return Ok(LineWritten::Changed) };
+        let Ok(brand) = lines.admit_line(&line) else { return Ok(LineCreated::Changed) };
         let next = seen.with_line(&line.channel, false);
         store.create_line(&next, &line, brand.as_ref(), &Secret::new("another token")).await
     }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use domain::text::operator_name;
 use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspace, WorkspaceId, usage};
 use futures::try_join;
-use store::{ConversationQuery, LineWritten, StoreError};
+use store::{ConversationQuery, LineCreated, StoreError};
 
 use crate::arguments::{InWorkspace, secret_text};
 use crate::changed::{Decision, changed};
@@ -126,17 +126,6 @@ impl OneLine {
     fn of<'a>(&self, lines: &'a Lines) -> Result<&'a Line> {
         Named::Line.found(lines.line(&self.channel), self.channel.as_str())
     }
-
-    /// Whether the line was written. `false` means that it must be read again.
-    fn is_done(&self, written: LineWritten) -> Result<bool> {
-        match written {
-            LineWritten::Done => Ok(true),
-            LineWritten::Changed => Ok(false),
-            LineWritten::OfWorkspace(workspace) => {
-                Err(Refusal::LineOfWorkspace { line: self.channel.clone(), workspace })
-            }
-        }
-    }
 }
 
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
@@ -154,42 +143,16 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
             let brand = lines.admit_line(&line)?;
             Ok(Decision::Changed((brand, workspace.with_line(channel, wanted.is_default))))
         },
-        async |_, (brand, next)| {
-            wanted.one.is_done(store.create_line(next, &line, brand.as_ref(), &token).await?)
+        async |_, (brand, next)| match store.create_line(next, &line, brand.as_ref(), &token).await? {
+            LineCreated::Done => Ok(true),
+            LineCreated::Changed => Ok(false),
+            LineCreated::OfWorkspace(workspace) => {
+                Err(Refusal::LineOfWorkspace { line: channel.clone(), workspace })
+            }
         },
     )
     .await?;
     output.one(view(&line, &next))
-}
-
-/// Claims the lines of a workspace that an earlier release created: without a claim, the service does not know whose the
-/// messages of their customers are. Another workspace's line is named in a warning.
-pub(crate) async fn claim_all(console: &Console, workspace: WorkspaceId, output: &mut Output<'_>) -> Result {
-    for line in console.store.lines(workspace).await?.lines {
-        let one = OneLine { within: InWorkspace { workspace }, channel: line.channel };
-        match claim(console, &one).await {
-            Err(refused @ Refusal::LineOfWorkspace { .. }) => output.warn(&refused.to_string())?,
-            claimed => claimed?,
-        }
-    }
-    Ok(())
-}
-
-async fn claim(console: &Console, one: &OneLine) -> Result {
-    changed(
-        async || lines_of(console, one.within.workspace).await,
-        |(_, lines)| match lines.line(&one.channel) {
-            Some(line) => Ok(Decision::Changed(Some(line.clone()))),
-            // It was deleted meanwhile.
-            None => Ok(Decision::Unchanged(None)),
-        },
-        async |(workspace, _), line| match line {
-            Some(line) => one.is_done(console.store.claim_line(workspace, line).await?),
-            None => Ok(true),
-        },
-    )
-    .await
-    .map(drop)
 }
 
 impl OneLine {
@@ -197,7 +160,7 @@ impl OneLine {
         &self,
         console: &Console,
         change: impl Fn(&Line, &Workspace, &Lines) -> Result<Option<(Line, Workspace)>>,
-        write: impl AsyncFn(&Line, &Workspace) -> Result<LineWritten, StoreError>,
+        write: impl AsyncFn(&Line, &Workspace) -> Result<bool, StoreError>,
     ) -> Result<View> {
         let (line, workspace) = changed(
             async || lines_of(console, self.within.workspace).await,
@@ -206,7 +169,7 @@ impl OneLine {
                 let next = change(line, workspace, lines)?;
                 Ok(Decision::of(&(line.clone(), workspace.clone()), next))
             },
-            async |_, (line, workspace)| self.is_done(write(line, workspace).await?),
+            async |_, (line, workspace)| write(line, workspace).await,
         )
         .await?;
         Ok(view(&line, &workspace))
@@ -216,7 +179,7 @@ impl OneLine {
         let default = |line: &Line, workspace: &Workspace, _: &Lines| {
             Ok(workspace.with_default_line(&line.channel).map(|next| (line.clone(), next)))
         };
-        let write = async |line: &_, next: &_| console.store.set_default_line(next, line).await;
+        let write = async |_: &_, next: &_| console.store.replace_workspace(next).await;
         self.change(console, default, write).await
     }
 
@@ -232,9 +195,7 @@ impl OneLine {
                     None => Decision::Unchanged(with(brand.clone())),
                 })
             },
-            async |_, (brand, line, workspace)| {
-                self.is_done(console.store.set_brand_line(workspace, brand, line).await?)
-            },
+            async |_, (brand, _, workspace)| console.store.change_brand(workspace, brand).await,
         )
         .await?;
         Ok(view(&line, &workspace))
@@ -263,26 +224,24 @@ impl OneLine {
         changed(
             async || {
                 let (workspace, lines) = lines_of(console, self.within.workspace).await?;
-                let (capture, newest, claim) = try_join!(
+                let (capture, newest) = try_join!(
                     store.capture(workspace.id),
                     store.conversations_page(workspace.id, newest_conversations()),
-                    store.line_claim(&self.channel),
                 )?;
-                Ok((workspace, lines, capture, newest.items, claim))
+                Ok((workspace, lines, capture, newest.items))
             },
-            |(_, lines, capture, newest, _)| {
+            |(_, lines, capture, newest)| {
                 let line = self.of(lines)?;
                 unused("line", usage::of_line(line, lines, capture.as_ref(), newest))?;
                 Ok(Decision::Changed(line.clone()))
             },
-            async |(workspace, lines, _, _, claim), line| {
+            async |(workspace, lines, _, _), line| {
                 let next = workspace.without_line(&line.channel);
                 let sending = lines.brands.iter().find(|brand| brand.line.as_ref() == Some(&line.channel));
                 let brand = sending.and_then(|brand| brand.with_line(None));
-                let is_claimed = *claim == Some(workspace.id);
                 let is_of_account = |other: &&Line| other.business_account == line.business_account;
                 let is_last = lines.lines.iter().filter(is_of_account).count() == 1;
-                store.delete_line(&next, line, brand.as_ref(), is_claimed, is_last).await
+                store.delete_line(&next, line, brand.as_ref(), is_last).await
             },
         )
         .await?;

@@ -11,14 +11,11 @@ use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::{Named, unfit};
 use crate::view::View;
-use crate::{Console, Refusal, Result, line};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     /// Create an app: from now on the service accepts webhooks that its secret signs.
-    ///
-    /// It also claims the lines that an earlier release created, so that their messages are processed. A line that another
-    /// workspace has is named in a warning.
     ///
     /// Enter the callback URL and the verify token at the provider, then subscribe the app to the business accounts of
     /// the lines. The callback URL is the stack's output ProviderEventsUrl and the path that this verb prints.
@@ -115,23 +112,11 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     if apps.len() >= ProviderApp::MAX {
         return Err(Refusal::TooManyApps);
     }
-    // Before its first webhook can arrive.
-    for workspace in speaks_for(console, wanted.only).await? {
-        line::claim_all(console, workspace, output).await?;
-    }
     if !store.create_provider_app(&app).await? {
         return Err(Refusal::AppExists(app.id));
     }
     output.one(created_view(&app))?;
     output.remark("Save the verify token now: it is not shown again.")
-}
-
-/// The workspaces whose lines the app speaks for.
-async fn speaks_for(console: &Console, only: Option<WorkspaceId>) -> Result<Vec<WorkspaceId>> {
-    Ok(match only {
-        Some(only) => vec![only],
-        None => console.store.workspaces().await?.iter().map(|workspace| workspace.id).collect(),
-    })
 }
 
 async fn rotate(console: &Console, one: &OneApp, secret: &AppSecret, output: &mut Output<'_>) -> Result {

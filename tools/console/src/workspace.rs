@@ -54,7 +54,6 @@ impl Verb {
             Self::List => list(console, output).await,
             Self::Show(within) => {
                 let workspace = console.workspace(within.workspace).await?;
-                console.store.list_workspace(&workspace).await?;
                 output.one(view(&workspace))
             }
             Self::Rename { within, name } => {
@@ -94,11 +93,7 @@ async fn change(
     output: &mut Output<'_>,
 ) -> Result {
     let workspace = changed(
-        async || {
-            let workspace = console.workspace(within.workspace).await?;
-            console.store.list_workspace(&workspace).await?;
-            Ok(workspace)
-        },
+        async || console.workspace(within.workspace).await,
         |workspace| Ok(Decision::of(workspace, change(workspace)?)),
         async |_, next| console.store.replace_workspace(next).await,
     );

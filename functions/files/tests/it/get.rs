@@ -17,9 +17,9 @@ impl Files {
     }
 
     /// A file of this size to which a message has referred.
-    async fn referenced(&self, size: Option<u64>, change: impl FnOnce(&mut Media)) -> Media {
+    async fn referenced(&self, size: u64, change: impl FnOnce(&mut Media)) -> Media {
         let media = self.world.media(|media| {
-            (media.state, media.size, media.expires_at) = (MediaState::Referenced, size, None);
+            (media.state, media.size, media.expires_at) = (MediaState::Referenced, Some(size), None);
             change(media);
         });
         media.await
@@ -30,7 +30,7 @@ impl Files {
 async fn a_file_has_a_url_that_saves_it_under_its_own_name_for_ten_minutes() {
     let f = Files::start().await;
     let media = f
-        .referenced(Some(1_234), |media| {
+        .referenced(1_234, |media| {
             media.file_type = FileType::Document;
             media.content_type = "application/pdf".to_owned();
             media.name = FileName::parse("Übersicht 1.pdf").unwrap();
@@ -80,7 +80,7 @@ async fn a_content_type_that_is_not_in_the_table_is_served_as_bytes() {
         (FileType::Gif, "video/mp4", "video/mp4"),
     ] {
         let media = f
-            .referenced(Some(1), |media| {
+            .referenced(1, |media| {
                 media.file_type = file_type;
                 media.content_type = stored.to_owned();
             })
@@ -97,7 +97,7 @@ async fn the_event_file_is_a_request_that_succeeds() {
     let f = Files::start().await;
     let id = harness::fixture("files-get.json")["pathParameters"]["mediaId"].clone();
     let id = MediaId::parse(id.as_str().unwrap()).unwrap();
-    f.referenced(Some(1), |media| media.id = id).await;
+    f.referenced(1, |media| media.id = id).await;
     assert_eq!(f.send(f.world.event("files-get.json")).await.status, 200);
 }
 
@@ -155,7 +155,7 @@ async fn an_invalid_id_and_a_parameter_are_refused() {
 #[tokio::test]
 async fn a_key_without_the_scope_cannot_download() {
     let f = Files::start().await;
-    let media = f.referenced(Some(1), |_| ()).await;
+    let media = f.referenced(1, |_| ()).await;
     for (scope, status) in [("files:read", 200), ("*", 200), ("files:write", 403), ("messages:read", 403)] {
         let key = f.world.key_with(f.world.workspace, &[scope], |_| ()).await;
         assert_eq!(f.send(f.get_event(media.id).header("x-api-key", &key)).await.status, status, "{scope}");
@@ -165,13 +165,10 @@ async fn a_key_without_the_scope_cannot_download() {
 #[tokio::test]
 async fn a_file_takes_one_round_trip_and_one_to_the_bucket_before_a_message_refers_to_it() {
     let f = Files::start().await;
-    let (sent, waiting) = (f.referenced(Some(1), |_| ()).await, f.world.media(|_| ()).await);
+    let (sent, waiting) = (f.referenced(1, |_| ()).await, f.world.media(|_| ()).await);
     f.s3.upload(&waiting, 5);
-    // Releases before the size was stored recorded only that a message refers to the file.
-    let earlier = f.referenced(None, |_| ()).await;
-    f.s3.upload(&earlier, 5);
     f.get(&sent).await;
-    for (media, expected) in [(&sent, 1), (&waiting, 2), (&earlier, 2)] {
+    for (media, expected) in [(&sent, 1), (&waiting, 2)] {
         f.world.db.forget_calls();
         assert_eq!(f.get(media).await.status, 200);
         assert_eq!(trips(&f.world.db.calls()), expected, "{:?}", f.operations());

@@ -103,7 +103,7 @@ impl Site {
         let table = db.table(Table::Workspaces);
         let tables = Tables::of_stack(table.strip_suffix("-workspaces").unwrap());
         let other = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
-        assert!(other.delete_line(&next, &lines.lines[0], brand.as_ref(), true, true).await.unwrap());
+        assert!(other.delete_line(&next, &lines.lines[0], brand.as_ref(), true).await.unwrap());
         assert_eq!(other.line_delivers_inbound_since(workspace, line).await.unwrap(), None);
         let (second, _) = self.world.second_workspace().await;
         self.world.line_of(second, LINE, |_| ()).await;

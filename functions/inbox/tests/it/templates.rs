@@ -116,7 +116,7 @@ async fn a_deleted_line_ends_what_its_account_says() {
     let line = lines.lines.iter().find(|line| line.channel.as_str() == LINE).unwrap();
     let brand = lines.brands[0].with_line(None);
     let next = seen.without_line(&line.channel);
-    assert!(store.delete_line(&next, line, brand.as_ref(), true, true).await.unwrap());
+    assert!(store.delete_line(&next, line, brand.as_ref(), true).await.unwrap());
     assert_eq!(store.workspaces_of_account(&account()).await.unwrap(), []);
 }
 

@@ -115,7 +115,7 @@ pub struct OptOut {
     pub updated_at: Timestamp,
     /// Whether another row of the person makes the event of this choice.
     pub is_beside: bool,
-    /// Increases by one with each other choice. 0 for an opt-out that a release without events recorded.
+    /// Increases by one with each other choice.
     pub version: u64,
 }
 
@@ -150,11 +150,9 @@ impl OptOut {
         let differs = |kept: &Option<Self>| kept.as_ref().is_some_and(|kept| kept.choice != holds.choice);
         let teller = if held.is_none() { Some(0) } else { before.iter().position(differs) };
         let kept = |(n, (chooser, before)): (usize, (&Chooser, &Option<Self>))| match before {
-            Some(before) if before.choice == holds.choice => Self {
-                latest: before.latest.max(holds.latest),
-                version: before.version.max(1),
-                ..before.clone()
-            },
+            Some(before) if before.choice == holds.choice => {
+                Self { latest: before.latest.max(holds.latest), ..before.clone() }
+            }
             before => Self {
                 digest: chooser.digest(workspace),
                 chooser: Some(chooser.clone()),
@@ -197,9 +195,7 @@ impl OptOut {
         });
         match before {
             _ if !counts => None,
-            Some(before) if is_same => {
-                Some(Self { latest: at, version: before.version.max(1), ..before.clone() })
-            }
+            Some(before) if is_same => Some(Self { latest: at, ..before.clone() }),
             _ => Some(Self {
                 workspace_id: workspace,
                 digest: chooser.digest(workspace),
@@ -418,15 +414,12 @@ mod tests {
         };
         let out = chosen(Choice::Out, 5, contact);
         assert_eq!(kept(&[None, None], out, NOW), [first(&number(), false), first(&user, true)]);
-        // A release without events recorded what holds for the number; the user id is new beside it.
-        let earlier = OptOut { contact: None, version: 0, ..first(&number(), false) };
+        // What holds was kept for the number; the user id is new beside it.
+        let earlier = OptOut { contact: None, ..first(&number(), false) };
         let later = NOW.plus(Duration::from_secs(60));
         let outdated = chosen(Choice::In, 3, contact);
         let beside = OptOut { updated_at: later, ..first(&user, true) };
-        assert_eq!(
-            kept(&[Some(earlier.clone()), None], outdated, later),
-            [OptOut { version: 1, ..earlier.clone() }, beside.clone()]
-        );
+        assert_eq!(kept(&[Some(earlier.clone()), None], outdated, later), [earlier.clone(), beside.clone()]);
         // Without a contact of the new choice, that of what holds stays.
         let known = OptOut { contact, ..earlier };
         assert_eq!(kept(&[Some(known), None], chosen(Choice::In, 3, None), later)[1], beside);
@@ -434,11 +427,10 @@ mod tests {
         let older = OptOut { since: at(1), latest: at(1), ..first(&number(), false) };
         let rows = kept(&[Some(older.clone()), Some(first(&user, true))], outdated, later);
         assert_eq!(rows, [OptOut { latest: at(5), ..older.clone() }, first(&user, true)]);
-        // A repeated choice is not told, so it is the first version of what an earlier release recorded.
-        let repeated = OptOut { version: 0, ..older };
+        // A repeated choice makes no event, so it is the same version.
         assert_eq!(
-            OptOut::after(Some(&repeated), workspace(), &number(), false, out, NOW),
-            Some(OptOut { latest: at(5), version: 1, ..repeated })
+            OptOut::after(Some(&older), workspace(), &number(), false, out, NOW),
+            Some(OptOut { latest: at(5), ..older })
         );
     }
 
@@ -507,7 +499,7 @@ mod tests {
                 assert_ne!(one.digest(workspace()), other.digest(workspace()));
             }
         }
-        // The key of opt-outs that earlier releases recorded.
+        // The hash of a number is that of the number alone.
         assert_eq!(number().digest(workspace()), digest(workspace(), "+34600111222"));
     }
 }

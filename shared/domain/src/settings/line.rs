@@ -35,7 +35,7 @@ pub struct Line {
     pub brand: BrandId,
     /// The account at the provider that owns the line.
     pub business_account: BusinessAccountId,
-    /// The name that operators see, 1 to 256 characters. Lines of earlier releases have none.
+    /// The name that operators see, 1 to 256 characters, if it has one.
     pub name: Option<String>,
     /// When the line was created.
     pub created_at: Timestamp,

@@ -166,7 +166,6 @@ pub(crate) fn choice_write(before: Option<&OptOut>, next: &OptOut) -> Result<Wri
         None => put
             .when(format!("attribute_not_exists(pk) OR {EXPIRES_AT} < :now"))
             .bind(":now", n(next.updated_at.as_seconds())),
-        Some(OptOut { version: 0, .. }) => put.when("attribute_not_exists(version)"),
         Some(before) => put
             .when("version = :version AND latest = :latest")
             .bind(":version", n(before.version))
@@ -207,20 +206,18 @@ struct OptOutRow {
     user_id: Option<ProviderUserId>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     contact_id: Option<ContactId>,
-    /// Releases before this attribute recorded opt-outs only, and deleted the row otherwise.
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    choice: Option<Choice>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    source: Option<ChoiceSource>,
+    #[serde(with = "fields::text")]
+    choice: Choice,
+    #[serde(with = "fields::text")]
+    source: ChoiceSource,
     #[serde(with = "fields::text")]
     since: Timestamp,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    latest: Option<Timestamp>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    updated_at: Option<Timestamp>,
+    #[serde(with = "fields::text")]
+    latest: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_beside: bool,
-    #[serde(default)]
     version: u64,
 }
 
@@ -232,11 +229,11 @@ impl OptOutRow {
             digest,
             chooser: number.or(self.user_id.map(Chooser::User)),
             contact: self.contact_id,
-            choice: self.choice.unwrap_or(Choice::Out),
-            source: self.source.unwrap_or(ChoiceSource::Operator),
+            choice: self.choice,
+            source: self.source,
             since: self.since,
-            latest: self.latest.unwrap_or(self.since),
-            updated_at: self.updated_at.unwrap_or(self.since),
+            latest: self.latest,
+            updated_at: self.updated_at,
             is_beside: self.is_beside,
             version: self.version,
         }
@@ -254,11 +251,11 @@ impl From<&OptOut> for OptOutRow {
             cellphone,
             user_id,
             contact_id: opt_out.contact,
-            choice: Some(opt_out.choice),
-            source: Some(opt_out.source),
+            choice: opt_out.choice,
+            source: opt_out.source,
             since: opt_out.since,
-            latest: Some(opt_out.latest),
-            updated_at: Some(opt_out.updated_at),
+            latest: opt_out.latest,
+            updated_at: opt_out.updated_at,
             is_beside: opt_out.is_beside,
             version: opt_out.version,
         }

@@ -22,9 +22,6 @@ pub(crate) const LIST_SK: &str = "listSk";
 pub(crate) const OWNER_PK: &str = "ownerPk";
 
 const KIND: &str = "contact";
-/// The ids, which the key has too: a release before this one reads them from here.
-const ID: &str = "id";
-const WORKSPACE_ID: &str = "workspaceId";
 
 /// The attributes of a contact's row from which [`contact`] reads it: without those for indexes and repeated writes.
 static ATTRIBUTES: Attributes = Attributes {
@@ -49,8 +46,6 @@ pub(crate) fn contact(item: Item) -> Result<Contact, StoreError> {
 pub(crate) fn contact_item(contact: &Contact, request_id: &str) -> Result<Item, StoreError> {
     let (pk, sk) = keys::contact(contact.workspace_id, contact.id);
     let mut item = row(pk, sk, KIND, &ContactRow::from(contact))?;
-    item.insert(ID.to_owned(), s(contact.id.to_string()));
-    item.insert(WORKSPACE_ID.to_owned(), s(contact.workspace_id.to_string()));
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     if let Some(owner) = &contact.owner {
         item.insert(OWNER_PK.to_owned(), s(keys::contacts_of_owner(contact.workspace_id, &owner.email)));
@@ -86,7 +81,6 @@ pub(crate) struct ContactRow {
     owner_id: Option<UserId>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     owner_email: Option<Email>,
-    #[serde(default)]
     attrs: BTreeMap<String, ContentField>,
     version: u64,
 }

@@ -3,7 +3,7 @@
 //! A message is counted by the write of the lane that gives it its number. The steps of an onboarding plan
 //! take their numbers when the conversation is created; they are counted when the lane is released under
 //! which they became messages. If the counts add up to fewer messages than numbers taken (steps are left, a
-//! sender died or had to stop, the row is older), the messages are read.
+//! sender died or had to stop), the messages are read.
 
 use domain::message::summary::{Direction, Tally};
 use domain::{Message, Timestamp};

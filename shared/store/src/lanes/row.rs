@@ -62,7 +62,6 @@ pub(crate) struct LaneRow {
     /// The last number taken. The next message takes the number after it.
     pub(crate) seq: u64,
     /// Grows by one with each piece of new work.
-    #[serde(default)]
     pub(crate) mark: u64,
     /// The lease of the current visitor and its end (milliseconds since 1970).
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]

@@ -154,18 +154,12 @@ struct CaptureRow {
     daily_cap: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     phone_cap: Option<u32>,
-    #[serde(default = "usual_rate")]
     rate: u32,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::text")]
     updated_at: Timestamp,
     version: u64,
-}
-
-/// The rate of settings that an earlier release stored.
-fn usual_rate() -> u32 {
-    Capture::RATE
 }
 
 /// `W#K` / `S`, in the table `secrets`.

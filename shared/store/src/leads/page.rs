@@ -27,9 +27,8 @@ impl LeadPage {
 
 /// The index contains the state.
 const INDEXED: &str = "#state = :state";
-/// The index contains the state only for rows of releases before `stage`. For the others, the rows themselves
-/// are filtered.
-const NOT_INDEXED: &str = "attribute_not_exists(#state) OR #state = :state";
+/// The index does not contain the state, so the rows themselves are filtered.
+const NOT_INDEXED: &str = "attribute_not_exists(#state)";
 
 impl Store {
     /// The maximum number of leads of a page.

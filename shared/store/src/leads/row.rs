@@ -34,7 +34,6 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
     check_schema(&item, &name)?;
     let unreadable = |reason: String| StoreError::Unreadable { key: name.clone(), reason };
     let row: LeadRow = struct_of(item).map_err(|error| unreadable(error.to_string()))?;
-    let state = row.state.state().map_err(|reason| unreadable(reason.to_owned()))?;
     let utm = Utm::of(row.utm).map_err(|unfit| unreadable(unfit.to_string()))?;
     let score = Score::from_hundredths(row.consent.score).ok_or_else(|| unreadable("no score".to_owned()))?;
     let consent = Consent {
@@ -59,7 +58,7 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
         conversation: row.conversation_id,
         message: row.message_id,
         opened: row.opened,
-        state,
+        state: row.state.stage,
         error: row.error.map(PartError::of),
         progress: row.progress.into(),
         created_at: row.created_at,
@@ -70,18 +69,16 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
 
 /// The state of a lead, from an item with only the state's attributes.
 pub(crate) fn state(item: Item) -> Result<LeadState, StoreError> {
-    let key = text(&item, PK).to_owned();
-    let fields: StateFields = read(item)?;
-    fields.state().map_err(|reason| StoreError::Unreadable { key, reason: reason.to_owned() })
+    Ok(read::<StateFields>(item)?.stage)
 }
 
 /// The state of a lead. The index of all leads projects only `state`. So the index is written again only when
 /// a lead ends without being sent; operators look for those.
 #[derive(Serialize, Deserialize)]
 struct StateFields {
-    /// The state. Releases before this attribute wrote only `state`.
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    stage: Option<LeadState>,
+    /// The state.
+    #[serde(with = "fields::text")]
+    stage: LeadState,
     /// The state, if the index shows it.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     state: Option<LeadState>,
@@ -89,11 +86,7 @@ struct StateFields {
 
 impl StateFields {
     fn of(state: LeadState) -> Self {
-        Self { stage: Some(state), state: is_indexed(state).then_some(state) }
-    }
-
-    fn state(&self) -> Result<LeadState, &'static str> {
-        self.stage.or(self.state).ok_or("no state")
+        Self { stage: state, state: is_indexed(state).then_some(state) }
     }
 }
 

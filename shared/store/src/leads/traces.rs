@@ -137,8 +137,7 @@ pub(crate) struct RepeatRow {
 pub(crate) struct TokenRow {
     #[serde(with = "fields::text")]
     lead_id: LeadId,
-    /// The hash of the lead's number and brand. Releases before it wrote the number.
-    #[serde(default)]
+    /// The hash of the lead's number and brand.
     of: String,
     expires_at: i64,
 }

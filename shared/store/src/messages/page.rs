@@ -33,8 +33,7 @@ impl Store {
     /// list is filtered in up to four rounds, which are three round trips more; then a page may be short or empty and
     /// still have a next page.
     ///
-    /// A list contains a message within a second. Each message is shown as it is (strongly consistent read). Messages
-    /// that releases before this index wrote are not in it.
+    /// A list contains a message within a second. Each message is shown as it is (strongly consistent read).
     pub async fn messages_page(
         &self,
         workspace: WorkspaceId,

@@ -82,69 +82,37 @@ impl Store {
         line: &Line,
         brand: Option<&Brand>,
         token: &Secret,
-    ) -> Result<LineWritten, StoreError> {
+    ) -> Result<LineCreated, StoreError> {
         let mut writes = vec![
             replace_write(Table::Workspaces, self.workspace_row(next)?, next.version - 1),
             Write::put(Table::Workspaces, line_row(line)?).when_absent(),
             Write::put(Table::Secrets, token_row(line.workspace_id, &line.channel, token)?),
+            Write::put(Table::Workspaces, account_row(line)?),
             forget_inbound(line.workspace_id, &line.channel),
         ];
         if let Some(brand) = brand {
             writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
         }
-        self.write_line(line, writes).await
-    }
-
-    /// Replaces a line by its next version, whose name [`Lines::check_line_name`] accepted for the workspace as
-    /// `seen`. One round trip.
-    pub async fn rename_line(&self, seen: &Workspace, next: &Line) -> Result<LineWritten, StoreError> {
-        let replace = replace_write(Table::Workspaces, line_row(next)?, next.version - 1);
-        self.write_line(next, vec![self.bump_version(seen), replace]).await
-    }
-
-    /// Makes the line the default of the workspace, whose next version is `next`
-    /// ([`Workspace::with_default_line`]). One round trip.
-    pub async fn set_default_line(&self, next: &Workspace, line: &Line) -> Result<LineWritten, StoreError> {
-        let replace = replace_write(Table::Workspaces, self.workspace_row(next)?, next.version - 1);
-        self.write_line(line, vec![replace]).await
-    }
-
-    /// Makes the line the one from which its brand sends. `next` is the brand's next version
-    /// ([`Brand::with_line`]). One round trip.
-    pub async fn set_brand_line(
-        &self,
-        seen: &Workspace,
-        next: &Brand,
-        line: &Line,
-    ) -> Result<LineWritten, StoreError> {
-        let replace = replace_write(Table::Workspaces, brand_row(next)?, next.version - 1);
-        self.write_line(line, vec![self.bump_version(seen), replace]).await
-    }
-
-    /// Writes together with the claim of the line and the entry of its account. So a line that an earlier release
-    /// created, without them, gets them with its next write, or from [`Self::claim_line`].
-    async fn write_line(&self, line: &Line, writes: Vec<Write>) -> Result<LineWritten, StoreError> {
         let mut transaction = Transaction::new().with(TwoRoles::Main, claim(line)?);
         for write in writes {
             transaction.add(TwoRoles::Other, write);
         }
-        transaction.add(TwoRoles::Other, Write::put(Table::Workspaces, account_row(line)?));
-        let Err(refusals) = self.transact(transaction).await? else { return Ok(LineWritten::Done) };
+        let Err(refusals) = self.transact(transaction).await? else { return Ok(LineCreated::Done) };
         let of_claim = refusals.into_iter().find(|refusal| refusal.role == TwoRoles::Main);
         match of_claim.and_then(|refusal| refusal.found) {
-            Some(found) => Ok(LineWritten::OfWorkspace(read::<ClaimRow>(found)?.workspace_id)),
-            None => Ok(LineWritten::Changed),
+            Some(found) => Ok(LineCreated::OfWorkspace(read::<ClaimRow>(found)?.workspace_id)),
+            None => Ok(LineCreated::Changed),
         }
     }
 
-    /// Writes the claim of a line that an earlier release created, and the entry of its account, for the workspace as
-    /// `seen`. Writes the same for another line. One round trip.
-    pub async fn claim_line(&self, seen: &Workspace, line: &Line) -> Result<LineWritten, StoreError> {
-        self.write_line(line, vec![self.bump_version(seen)]).await
+    /// Replaces a line by its next version, whose name [`Lines::check_line_name`] accepted for the workspace as
+    /// `seen`. Returns `false` if the workspace or the line has changed since. One round trip.
+    pub async fn rename_line(&self, seen: &Workspace, next: &Line) -> Result<bool, StoreError> {
+        let replace = replace_write(Table::Workspaces, line_row(next)?, next.version - 1);
+        self.all_or_none([self.bump_version(seen), replace]).await
     }
 
-    /// The workspace that claimed a line, remembered for half a minute. `None` for a line that an earlier release
-    /// created and that was not written since. One round trip.
+    /// The workspace that claimed a line, remembered for half a minute. One round trip.
     pub async fn line_claim(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
         let row: Option<ClaimRow> = self.get_row(Table::Workspaces, keys::line_claim(channel)).await?;
         let found = row.map(|row| row.workspace_id);
@@ -165,8 +133,7 @@ impl Store {
         self.memories.line_claims.forget(channel);
     }
 
-    /// The workspaces that have a line of this account. A line that an earlier release created, and that was not written
-    /// since, does not count. One round trip.
+    /// The workspaces that have a line of this account. One round trip.
     pub async fn workspaces_of_account(
         &self,
         account: &BusinessAccountId,
@@ -176,33 +143,29 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.workspace_id).collect())
     }
 
-    /// Deletes a line that nothing uses, with its token, together with the next version of the workspace
-    /// ([`Workspace::without_line`]) and of the brand, if that has one. If the line's workspace has the claim
-    /// (`claimed`), the claim is released. `is_last` says that the workspace has no other line of the account.
+    /// Deletes a line that nothing uses, with its claim and its token, together with the next version of the workspace
+    /// ([`Workspace::without_line`]) and of the brand, if that has one. `is_last` says that the workspace has no other
+    /// line of the account.
     /// Returns `false` if one of them has changed since it was read. One round trip.
     pub async fn delete_line(
         &self,
         next: &Workspace,
         line: &Line,
         brand: Option<&Brand>,
-        claimed: bool,
         is_last: bool,
     ) -> Result<bool, StoreError> {
         let (workspace, channel) = (line.workspace_id, &line.channel);
         let (token_pk, token_sk) = keys::line_secret(workspace, channel);
+        let (claim_pk, claim_sk) = keys::line_claim(channel);
         let mut writes = vec![
             replace_write(Table::Workspaces, self.workspace_row(next)?, next.version - 1),
             delete_write(Table::Workspaces, keys::line(workspace, channel), line.version),
             Write::delete(Table::Secrets, key(token_pk, token_sk)),
+            Write::delete(Table::Workspaces, key(claim_pk, claim_sk)),
             forget_inbound(workspace, channel),
         ];
         if let Some(brand) = brand {
             writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
-        }
-        if claimed {
-            let (pk, sk) = keys::line_claim(channel);
-            let release = Write::delete(Table::Workspaces, key(pk, sk)).when("workspaceId = :own");
-            writes.push(release.bind(":own", s(workspace.to_string())));
         }
         if is_last {
             let key = key(keys::workspaces_of_account(&line.business_account), workspace.to_string());
@@ -236,24 +199,25 @@ impl Store {
     }
 
     /// Replaces the token of a line. `next` is the line's next version ([`Line::with_new_token`]). Processes that
-    /// remember the previous token use it for up to 5 minutes more. One round trip.
-    pub async fn set_line_token(&self, next: &Line, token: &Secret) -> Result<LineWritten, StoreError> {
+    /// remember the previous token use it for up to 5 minutes more. Returns `false` if the line has changed since it
+    /// was read. One round trip.
+    pub async fn set_line_token(&self, next: &Line, token: &Secret) -> Result<bool, StoreError> {
         let writes = vec![
             replace_write(Table::Workspaces, line_row(next)?, next.version - 1),
             Write::put(Table::Secrets, token_row(next.workspace_id, &next.channel, token)?),
         ];
-        let written = self.write_line(next, writes).await;
+        let done = self.all_or_none(writes).await?;
         self.memories.line_tokens.forget(&(next.workspace_id, next.channel.clone()));
-        written
+        Ok(done)
     }
 }
 
-/// The result of writing a line. A line id belongs to one workspace of the deployment.
+/// The result of creating a line. A line id belongs to one workspace of the deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineWritten {
-    /// The line is written, and its workspace has the claim.
+pub enum LineCreated {
+    /// The line is created, and its workspace has the claim.
     Done,
-    /// The workspace, the brand or the line has changed since it was read.
+    /// The workspace or the brand has changed since it was read.
     Changed,
     /// Another workspace has the claim of this line id. Nothing is written.
     OfWorkspace(WorkspaceId),

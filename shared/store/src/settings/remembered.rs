@@ -8,7 +8,7 @@ use futures::future::join;
 use crate::dynamodb::item::{Item, check_schema, number};
 use crate::dynamodb::read::{Attributes, Place, Rows};
 use crate::remembered::{Remembered, Version};
-use crate::settings::workspaces::{CHANGED_AT, CHANGED_VERSION, VERSION};
+use crate::settings::workspaces::{CHANGED_AT, VERSION};
 use crate::{Store, StoreError, Table, keys};
 
 /// A setting of a workspace, if it could be read, and the rows that were read with it.
@@ -21,7 +21,7 @@ pub(crate) struct WithSetting<V> {
 
 /// The attributes of a workspace's row that tell its version.
 static VERSION_ATTRIBUTES: Attributes =
-    Attributes { expression: "pk, sk, sv, version, changedVersion, changedAt", names: &[] };
+    Attributes { expression: "pk, sk, sv, version, changedAt", names: &[] };
 
 /// The row of a workspace, if only its version is needed.
 pub(crate) fn version_place(workspace: WorkspaceId) -> Place {
@@ -85,11 +85,5 @@ fn version_in(row: Option<&Item>) -> Result<Version, StoreError> {
     let Some(row) = row else { return Ok(Version::NONE) };
     check_schema(row, "of a workspace")?;
     let read = |name| row.get(name).map(number);
-    let (version, changed) = (read(VERSION), read(CHANGED_VERSION));
-    let since = match changed {
-        // An earlier release changed it last. Its time is unknown, and long ago once that release is gone.
-        None => Some(0),
-        Some(_) => read(CHANGED_AT).filter(|_| changed == version),
-    };
-    Ok(Version { number: version.map(i64::unsigned_abs), since })
+    Ok(Version { number: read(VERSION).map(i64::unsigned_abs), since: read(CHANGED_AT) })
 }

@@ -54,12 +54,6 @@ impl Store {
         Ok(refusals.iter().any(|refusal| refusal.is_of(&request)))
     }
 
-    /// Adds a workspace to the list of workspaces: an earlier release created workspaces without the list. One round
-    /// trip.
-    pub async fn list_workspace(&self, workspace: &Workspace) -> Result<(), StoreError> {
-        self.write(Write::put(Table::Workspaces, listed_row(workspace)?)).await.map(drop)
-    }
-
     /// All workspaces in the list, oldest first. One round trip for each megabyte of the list, and one for the
     /// rows.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
@@ -83,7 +77,6 @@ impl Store {
     pub(crate) fn workspace_row(&self, workspace: &Workspace) -> Result<Item, StoreError> {
         let (pk, sk) = keys::workspace(workspace.id);
         let mut row = row(pk, sk, "workspace", &WorkspaceRow::from(workspace))?;
-        row.insert(CHANGED_VERSION.to_owned(), n(workspace.version));
         row.insert(CHANGED_AT.to_owned(), n(self.now().as_millis()));
         Ok(row)
     }
@@ -94,7 +87,7 @@ impl Store {
     /// is refused and judged again.
     pub(crate) fn bump_version(&self, seen: &Workspace) -> Write {
         let (pk, sk) = keys::workspace(seen.id);
-        let set = format!("SET {VERSION} = :next, {CHANGED_VERSION} = :next, {CHANGED_AT} = :now");
+        let set = format!("SET {VERSION} = :next, {CHANGED_AT} = :now");
         Write::update(Table::Workspaces, key(pk, sk), set)
             .when("version = :seen")
             .bind(":seen", n(seen.version))
@@ -103,10 +96,8 @@ impl Store {
     }
 }
 
-/// The version that a change gives a workspace, and when it was given. A reader believes the time only beside the version
-/// that it belongs to: an earlier release changes the version alone.
+/// The version that a change gives a workspace, and when it was given.
 pub(crate) const VERSION: &str = "version";
-pub(crate) const CHANGED_VERSION: &str = "changedVersion";
 pub(crate) const CHANGED_AT: &str = "changedAt";
 
 /// The state in the row of a workspace.
@@ -139,7 +130,6 @@ struct WorkspaceRow {
     list_shards_write: u8,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     default_line: Option<ChannelId>,
-    #[serde(default)]
     onboarding: OnboardingField,
     /// Since when the workspace is disabled.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
@@ -147,7 +137,7 @@ struct WorkspaceRow {
     version: u64,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OnboardingField {
     #[serde(rename = "override", with = "fields::text")]

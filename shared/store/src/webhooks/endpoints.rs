@@ -132,7 +132,6 @@ pub(crate) struct EndpointRow {
     max_concurrency: Option<u16>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     max_per_second: Option<u16>,
-    #[serde(default = "one")]
     slots: u8,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     forgets_before: Option<Timestamp>,
@@ -147,15 +146,9 @@ pub(crate) struct EndpointRow {
 struct DeletedEndpointRow {
     #[serde(with = "fields::text")]
     id: EndpointId,
-    #[serde(default = "one")]
     slots: u8,
     #[serde(with = "fields::text")]
     deleted_at: Timestamp,
-}
-
-/// The number of slots of an endpoint whose row has none.
-fn one() -> u8 {
-    1
 }
 
 #[derive(Serialize, Deserialize)]

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use domain::{
-    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, EventType, JobId, Retention, Slot,
-    Timestamp,
+    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, EventType, JobId, Slot, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +27,7 @@ pub(crate) fn home_item(delivery: &Delivery) -> Result<Item, StoreError> {
             .filter(|_| delivery.attempts > 1)
             .map(|(at, outcome)| LastField { at, outcome: OutcomeField::of(outcome) }),
         job: delivery.job,
-        recorded_at: Some(delivery.recorded_at.as_millis()),
+        recorded_at: delivery.recorded_at.as_millis(),
         expires_at: delivery.expires_at.as_seconds(),
     };
     row(keys::slot(&delivery.slot), HomeKey::of(delivery).sort_key(), "delivery", &body)
@@ -40,7 +39,6 @@ pub(crate) fn delivery(slot: Slot, item: Item) -> Result<Delivery, StoreError> {
     let place = place.ok_or_else(|| unreadable(&item, "its key is no delivery's"))?;
     let row: HomeRow = read(item)?;
     let first = row.first.map(AttemptField::attempt);
-    let expires_at = Timestamp::from_millis(row.expires_at * 1_000);
     let last = row.last.map(|last| (last.at, last.outcome.outcome()));
     Ok(Delivery {
         slot,
@@ -55,8 +53,8 @@ pub(crate) fn delivery(slot: Slot, item: Item) -> Result<Delivery, StoreError> {
         last: last.or(first.as_ref().map(|first| (first.at, first.outcome))),
         first,
         job: row.job,
-        recorded_at: row.recorded_at.map_or(expires_at.minus(Retention::EVENTS), Timestamp::from_millis),
-        expires_at,
+        recorded_at: Timestamp::from_millis(row.recorded_at),
+        expires_at: Timestamp::from_millis(row.expires_at * 1_000),
     })
 }
 
@@ -110,9 +108,8 @@ struct HomeRow {
     last: Option<LastField>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     job: Option<JobId>,
-    /// When the event was recorded. Releases before this attribute kept every row for [`Retention::EVENTS`].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    recorded_at: Option<i64>,
+    /// When the event was recorded.
+    recorded_at: i64,
     /// Epoch seconds, for the table's TTL.
     expires_at: i64,
 }

@@ -252,19 +252,6 @@ async fn the_messages_are_read_if_the_lane_has_not_counted_all() {
     talk.said(true).await;
     assert!(!talk.is_read_from_the_lane().await);
 
-    // A lane of an earlier release: new messages are counted, earlier ones are not.
-    let talk = Talk::start(0).await;
-    talk.said(true).await;
-    let mut row = talk.rows("L").remove(0);
-    for name in ["outbound", "firstAt", "lastAt"] {
-        assert!(row.as_object_mut().unwrap().remove(name).is_some(), "{name}");
-    }
-    talk.world.db.import(Table::Messages, &[row]);
-    assert!(!talk.is_read_from_the_lane().await);
-    talk.world.db.clock().advance(Duration::from_millis(1));
-    talk.said(true).await;
-    assert!(!talk.is_read_from_the_lane().await);
-
     // A conversation without a lane.
     let talk = Talk::start(0).await;
     let nobody = ConversationId::from_uuid(Uuid::from_u128(1));

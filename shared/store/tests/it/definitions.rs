@@ -128,7 +128,7 @@ async fn half_of_a_transaction_is_not_remembered() {
             (format!("{}#W", world.workspace), format!("{}#A", world.workspace));
         let name = if is_known { "second" } else { "first" };
         let (next, now) = (number(version + 1), number(world.db.clock().now().as_millis()));
-        let changes = [("version", next.clone()), ("changedVersion", next), ("changedAt", now)];
+        let changes = [("version", next), ("changedAt", now)];
         set(&world, &of_workspace, "W", &changes).await;
         for _ in 0..6 {
             assert_ne!(names(&store, world.workspace).await, [name]);
@@ -143,40 +143,6 @@ async fn half_of_a_transaction_is_not_remembered() {
         }
         assert_eq!(calls(&world, &store).await, (vec!["GetItem".to_owned()], 1));
     }
-}
-
-/// An earlier release changes the version of a workspace, but not the time of the change.
-#[tokio::test]
-async fn a_version_without_its_own_time_is_not_remembered() {
-    let world = World::start().await;
-    world.open_attribute("tier", AttributeType::Text, |_| ()).await;
-    let store = process(&world).await;
-    let version = world.db.store().workspace(world.workspace).await.unwrap().unwrap().version;
-    set(&world, &format!("{}#W", world.workspace), "W", &[("version", number(version + 1))]).await;
-    for _ in 0..3 {
-        world.db.clock().advance(SETTLING);
-        names(&store, world.workspace).await;
-        assert_eq!(calls(&world, &store).await.0, ["GetItem", "Query"]);
-    }
-    world.open_attribute("plan", AttributeType::Text, |_| ()).await;
-    world.db.clock().advance(SETTLING);
-    assert_eq!(names(&store, world.workspace).await, ["tier", "plan"]);
-    assert_eq!(calls(&world, &store).await.0, ["GetItem"]);
-}
-
-/// The row of a workspace that only an earlier release has written.
-#[tokio::test]
-async fn a_version_of_an_earlier_release_is_remembered() {
-    let world = World::start().await;
-    world.open_attribute("tier", AttributeType::Text, |_| ()).await;
-    let key = |name: &str, value: String| (name.to_owned(), AttributeValue::S(value));
-    let update = world.db.client().update_item().table_name(world.db.table(Table::Workspaces));
-    let key = [key("pk", format!("{}#W", world.workspace)), key("sk", "W".to_owned())];
-    let update = update.set_key(Some(key.into()));
-    update.update_expression("REMOVE changedVersion, changedAt").send().await.unwrap();
-    let store = world.db.store_of("contacts");
-    names(&store, world.workspace).await;
-    assert_eq!(calls(&world, &store).await.0, ["GetItem"]);
 }
 
 #[tokio::test]

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{
     Brand, BrandId, BusinessAccountId, ChannelId, Line, Provider, Secret, Team, TeamId, Template, TemplateId,
     TemplateScope, UserId, Workspace, WorkspaceId,
 };
 use harness::{TestClock, TestDb, trips};
-use store::{LineWritten, Store, Table, TemplateOwner};
+use store::{LineCreated, Store, TemplateOwner};
 
 async fn workspace(db: &TestDb) -> WorkspaceId {
     let id = WorkspaceId::generate(db.store().ids());
@@ -34,20 +33,13 @@ fn line(workspace: WorkspaceId, channel: &str) -> Line {
     Line::new(workspace, channel, brand, account, TestClock::START).unwrap()
 }
 
-async fn create_line(db: &TestDb, line: &Line) -> LineWritten {
+async fn create_line(db: &TestDb, line: &Line) -> LineCreated {
     let next = now(db, line.workspace_id).await.with_line(&line.channel, false);
     db.store().create_line(&next, line, None, &Secret::new("token")).await.unwrap()
 }
 
 async fn claim(db: &TestDb, line: &Line) -> Option<WorkspaceId> {
     db.store().line_claim(&line.channel).await.unwrap()
-}
-
-/// Removes the claim, as for a line that an earlier release created.
-async fn remove_claim(db: &TestDb, line: &Line) {
-    let pk = format!("{}#LC#{}", store::keys::PLATFORM, line.channel.as_str());
-    let delete = db.client().delete_item().table_name(db.table(Table::Workspaces));
-    delete.key("pk", AttributeValue::S(pk)).key("sk", AttributeValue::S("C".into())).send().await.unwrap();
 }
 
 fn team(db: &TestDb, workspace: WorkspaceId) -> Team {
@@ -74,22 +66,22 @@ async fn a_line_id_belongs_to_one_workspace_and_is_free_again_when_its_line_is_d
     let db = TestDb::start().await;
     let (one, other) = (workspace(&db).await, workspace(&db).await);
     let (mine, theirs) = (line(one, "1"), line(other, "1"));
-    assert_eq!(create_line(&db, &mine).await, LineWritten::Done);
+    assert_eq!(create_line(&db, &mine).await, LineCreated::Done);
     assert_eq!(claim(&db, &mine).await, Some(one));
 
     db.forget_calls();
-    assert_eq!(create_line(&db, &theirs).await, LineWritten::OfWorkspace(one));
+    assert_eq!(create_line(&db, &theirs).await, LineCreated::OfWorkspace(one));
     // The workspace is read, and one transaction is refused.
     assert_eq!(trips(&db.calls()), 2);
     assert_eq!(db.store().lines(other).await.unwrap().lines, []);
     assert_eq!(db.store().line_token(other, &theirs.channel).await.unwrap(), None);
 
     let next = now(&db, one).await.without_line(&mine.channel);
-    assert!(db.store().delete_line(&next, &mine, None, true, true).await.unwrap());
+    assert!(db.store().delete_line(&next, &mine, None, true).await.unwrap());
     assert_eq!((claim(&db, &mine).await, now(&db, one).await), (None, next));
     assert_eq!(db.store().lines(one).await.unwrap().lines, []);
     assert_eq!(db.store().line_token(one, &mine.channel).await.unwrap(), None);
-    assert_eq!(create_line(&db, &theirs).await, LineWritten::Done);
+    assert_eq!(create_line(&db, &theirs).await, LineCreated::Done);
     assert_eq!(claim(&db, &mine).await, Some(other));
 }
 
@@ -102,73 +94,13 @@ async fn of_two_workspaces_that_create_the_same_line_one_gets_it() {
         let (mine, theirs) = (line(one, &channel), line(other, &channel));
         let written = tokio::join!(create_line(&db, &mine), create_line(&db, &theirs));
         let owner = claim(&db, &mine).await.unwrap();
-        let loser = LineWritten::OfWorkspace(owner);
-        let expected = if owner == one { (LineWritten::Done, loser) } else { (loser, LineWritten::Done) };
+        let loser = LineCreated::OfWorkspace(owner);
+        let expected = if owner == one { (LineCreated::Done, loser) } else { (loser, LineCreated::Done) };
         assert_eq!(written, expected);
         let lines = [one, other].map(|id| db.store().lines(id));
         let lines = futures::future::try_join_all(lines).await.unwrap();
         assert_eq!(lines.iter().map(|lines| lines.lines.len()).sum::<usize>(), 1);
     }
-}
-
-#[tokio::test]
-async fn a_line_of_an_earlier_release_is_claimed_by_its_next_write() {
-    let db = TestDb::start().await;
-    let store = db.store();
-    let one = workspace(&db).await;
-    let brand = brand(&db, one, "a").await;
-    let made = line(one, "1");
-    assert_eq!(create_line(&db, &made).await, LineWritten::Done);
-    let other = line(one, "2");
-    assert_eq!(create_line(&db, &other).await, LineWritten::Done);
-
-    remove_claim(&db, &made).await;
-    let renamed = made.renamed("Sales").unwrap().unwrap();
-    assert_eq!(store.rename_line(&now(&db, one).await, &renamed).await.unwrap(), LineWritten::Done);
-    assert_eq!(claim(&db, &made).await, Some(one));
-    assert_eq!(store.line(one, &made.channel).await.unwrap(), Some(renamed.clone()));
-
-    remove_claim(&db, &made).await;
-    let token = store.set_line_token(&renamed.with_new_token(), &Secret::new("new")).await.unwrap();
-    assert_eq!((token, claim(&db, &made).await), (LineWritten::Done, Some(one)));
-
-    remove_claim(&db, &other).await;
-    let next = now(&db, one).await.with_default_line(&other.channel).unwrap();
-    assert_eq!(store.set_default_line(&next, &other).await.unwrap(), LineWritten::Done);
-    assert_eq!((now(&db, one).await, claim(&db, &other).await), (next, Some(one)));
-
-    remove_claim(&db, &other).await;
-    let sends = brand.with_line(Some(&other.channel)).unwrap();
-    let written = store.set_brand_line(&now(&db, one).await, &sends, &other).await.unwrap();
-    assert_eq!((written, claim(&db, &other).await), (LineWritten::Done, Some(one)));
-    assert_eq!(store.lines(one).await.unwrap().brands, [sends]);
-}
-
-/// Before claims existed, two workspaces could have the same line.
-#[tokio::test]
-async fn a_line_that_another_workspace_claimed_can_only_be_deleted() {
-    let db = TestDb::start().await;
-    let store = db.store();
-    let (one, other) = (workspace(&db).await, workspace(&db).await);
-    let (mine, theirs) = (line(one, "1"), line(other, "1"));
-    assert_eq!(create_line(&db, &mine).await, LineWritten::Done);
-    remove_claim(&db, &mine).await;
-    assert_eq!(create_line(&db, &theirs).await, LineWritten::Done);
-
-    let refused = LineWritten::OfWorkspace(other);
-    let seen = now(&db, one).await;
-    let renamed = mine.renamed("Sales").unwrap().unwrap();
-    assert_eq!(store.rename_line(&seen, &renamed).await.unwrap(), refused);
-    let token = Secret::new("new");
-    assert_eq!(store.set_line_token(&mine.with_new_token(), &token).await.unwrap(), refused);
-    assert_eq!(store.line(one, &mine.channel).await.unwrap(), Some(mine.clone()));
-    assert_eq!(store.line_token(one, &mine.channel).await.unwrap(), Some(Secret::new("token")));
-
-    // The claim was read as this workspace's, before the other one got it.
-    let next = seen.without_line(&mine.channel);
-    assert!(!store.delete_line(&next, &mine, None, true, true).await.unwrap());
-    assert!(store.delete_line(&next, &mine, None, false, true).await.unwrap());
-    assert_eq!(claim(&db, &mine).await, Some(other));
 }
 
 #[tokio::test]
@@ -179,7 +111,7 @@ async fn a_deletion_is_refused_if_the_workspace_or_the_setting_has_changed_since
     let made = brand(&db, id, "a").await;
     let seen = now(&db, id).await;
     let first = line(id, "1");
-    assert_eq!(create_line(&db, &first).await, LineWritten::Done);
+    assert_eq!(create_line(&db, &first).await, LineCreated::Done);
     // A line of the brand came after the workspace was read.
     assert!(!store.delete_brand(&seen, &made).await.unwrap());
     let seen = now(&db, id).await;
@@ -190,12 +122,12 @@ async fn a_deletion_is_refused_if_the_workspace_or_the_setting_has_changed_since
     let renamed = made.renamed("Aster Kids").unwrap().unwrap();
     assert!(store.change_brand(&seen, &renamed).await.unwrap());
     assert!(!store.change_brand(&seen, &renamed).await.unwrap());
-    assert!(!store.delete_line(&stale, &first, None, true, true).await.unwrap());
+    assert!(!store.delete_line(&stale, &first, None, true).await.unwrap());
     // A new token is no change of the workspace.
     let next = first.with_new_token();
-    assert_eq!(store.set_line_token(&next, &Secret::new("new")).await.unwrap(), LineWritten::Done);
+    assert!(store.set_line_token(&next, &Secret::new("new")).await.unwrap());
     let without = now(&db, id).await.without_line(&first.channel);
-    assert!(!store.delete_line(&without, &first, None, true, true).await.unwrap());
+    assert!(!store.delete_line(&without, &first, None, true).await.unwrap());
     assert_eq!(store.lines(id).await.unwrap().lines, [next]);
     assert!(store.delete_brand(&now(&db, id).await, &renamed).await.unwrap());
     assert_eq!(store.lines(id).await.unwrap().brands, []);

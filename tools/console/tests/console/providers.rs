@@ -1,9 +1,7 @@
 //! `console provider ...`
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{BusinessAccountId, ChannelId, ProviderApp, WorkspaceId};
+use domain::ProviderApp;
 use insta::assert_snapshot;
-use store::Table;
 
 use crate::Desk;
 
@@ -82,61 +80,4 @@ async fn a_refused_command_changes_nothing() {
         desk.refused(&["provider", "rotate", "--app", "1042", "--secret", "short"]).await.contains("invalid")
     );
     assert_eq!(apps(&desk).await.len(), 1);
-}
-
-/// Removes what an earlier release did not write: the claim of the line, and the entry of its account.
-async fn as_of_an_earlier_release(desk: &Desk, workspace: &str) {
-    const PLATFORM: &str = "00000000-0000-0000-0000-000000000000";
-    for (pk, sk) in [(format!("{PLATFORM}#LC#1"), "C"), (format!("{PLATFORM}#BA#2"), workspace)] {
-        let delete = desk.db.client().delete_item().table_name(desk.db.table(Table::Workspaces));
-        delete
-            .key("pk", AttributeValue::S(pk))
-            .key("sk", AttributeValue::S(sk.to_owned()))
-            .send()
-            .await
-            .unwrap();
-    }
-}
-
-#[tokio::test]
-async fn the_first_app_claims_the_lines_of_an_earlier_release() {
-    for only in [false, true] {
-        let (desk, workspace) = Desk::with_workspace().await;
-        let of = ["--workspace", workspace.as_str()];
-        let line =
-            ["line", "create", "--channel", "1", "--brand", "a", "--business-account", "2", "--token", "t"];
-        desk.json(&[&["brand", "create", "--name", "a", "--id", "a"], &of[..]].concat()).await;
-        desk.json(&[&line, &of[..]].concat()).await;
-        as_of_an_earlier_release(&desk, &workspace).await;
-        let (store, channel) = (desk.db.store(), ChannelId::parse("1").unwrap());
-        assert_eq!(store.line_claim(&channel).await.unwrap(), None);
-
-        let own = ["--only-workspace", workspace.as_str()];
-        create(&desk, "1042", if only { &own } else { &[] }).await;
-        let workspace = WorkspaceId::parse(&workspace).unwrap();
-        assert_eq!(store.line_claim(&channel).await.unwrap(), Some(workspace));
-        let account = BusinessAccountId::parse("2").unwrap();
-        assert_eq!(store.workspaces_of_account(&account).await.unwrap(), [workspace]);
-    }
-}
-
-#[tokio::test]
-async fn a_line_that_two_workspaces_have_is_named_and_stays_with_the_first() {
-    let (desk, first) = Desk::with_workspace().await;
-    let second = desk.json(&["workspace", "create", "--name", "Other"]).await;
-    let second = second["workspaceId"].as_str().unwrap().to_owned();
-    let line =
-        ["line", "create", "--channel", "1", "--brand", "a", "--business-account", "2", "--token", "t"];
-    for workspace in [&first, &second] {
-        let of = ["--workspace", workspace.as_str()];
-        desk.json(&[&["brand", "create", "--name", "a", "--id", "a"], &of[..]].concat()).await;
-        desk.json(&[&line, &of[..]].concat()).await;
-        // An earlier release did not refuse the second one.
-        as_of_an_earlier_release(&desk, workspace).await;
-    }
-    let made = desk.run(&["provider", "create", "--app", "1042", "--secret", FIRST, "--json"]).await;
-    assert_eq!(made.status, 0);
-    assert_eq!(made.err.trim(), format!("The line 1 belongs to workspace {first}: delete it there first."));
-    let claim = desk.db.store().line_claim(&ChannelId::parse("1").unwrap()).await.unwrap();
-    assert_eq!(claim, WorkspaceId::parse(&first).ok());
 }

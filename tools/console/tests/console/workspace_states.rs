@@ -4,7 +4,6 @@ use domain::{WorkspaceId, WorkspaceState};
 use harness::Fault;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
-use store::Table;
 
 use crate::Desk;
 
@@ -17,17 +16,6 @@ async fn create(desk: &Desk, name: &str) -> String {
 async fn listed(desk: &Desk) -> Vec<String> {
     let all = desk.json(&["workspace", "list"]).await;
     all.as_array().unwrap().iter().map(|one| one["workspaceId"].as_str().unwrap().to_owned()).collect()
-}
-
-/// A desk with a workspace that an earlier release created, without an entry in the list.
-async fn of_earlier_release() -> (Desk, String) {
-    let (before, desk) = (Desk::new().await, Desk::new().await);
-    let id = create(&before, "Aster").await;
-    let rows = before.db.rows(Table::Workspaces).into_iter();
-    let rows: Vec<Value> = rows.filter(|row| row["kind"]["S"] == "workspace").collect();
-    assert_eq!(rows.len(), 1);
-    desk.db.import(Table::Workspaces, &rows);
-    (desk, id)
 }
 
 #[tokio::test]
@@ -59,19 +47,6 @@ async fn more_workspaces_than_one_read_returns_are_listed() {
         all.push(create(&desk, &format!("Workspace {number}")).await);
     }
     assert_eq!(listed(&desk).await, all);
-}
-
-#[tokio::test]
-async fn a_workspace_of_an_earlier_release_is_listed_after_the_first_command_that_shows_or_changes_it() {
-    for verb in [&["show"][..], &["rename", "--name", "Aster"], &["disable"], &["enable"]] {
-        let (desk, id) = of_earlier_release().await;
-        assert_eq!(listed(&desk).await, Vec::<String>::new());
-        let command = [&["workspace"], verb, &["--workspace", &id]].concat();
-        for _ in 0..2 {
-            desk.json(&command).await;
-            assert_eq!(listed(&desk).await, std::slice::from_ref(&id), "{verb:?}");
-        }
-    }
 }
 
 #[tokio::test]
