@@ -21,7 +21,7 @@ use crate::dynamodb::item::{Item, check_schema, text};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::{Refusal, Transaction, Wrote, is_written_by};
 use crate::settings::remembered::WithSetting;
-use crate::settings::users::{UserRow, user_place};
+use crate::settings::users::user_place;
 use crate::shards::Shards;
 use crate::{Store, StoreError, Table, keys};
 
@@ -79,7 +79,7 @@ impl Store {
         let of_named = named.map(|named| user_place(workspace, named));
         let places: Vec<&Place> = [&of_contact].into_iter().chain(&of_named).collect();
         let WithSetting { setting, mut rows, .. } = self.rows_with_definitions(workspace, &places).await?;
-        let user = of_named.map(|place| rows.read::<UserRow>(&place)).transpose()?.flatten();
+        let user = of_named.map(|place| rows.read::<User>(&place)).transpose()?.flatten();
         Ok(ContactRead {
             contact: rows.take(&of_contact).map(contact).transpose()?,
             definitions: setting?,

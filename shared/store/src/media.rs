@@ -9,14 +9,12 @@ use domain::{FileType, Media, MediaDigest, MediaId, Message, Timestamp, Workspac
 use serde::{Deserialize, Serialize};
 
 use crate::access::idempotency::{keep_answer, stored_answer};
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{EXPIRES_AT, Item, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, TwoRoles, Write, Wrote, is_written_by};
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
-
-const KIND: &str = "media";
 
 /// Where a file's row is.
 pub(crate) fn media_place(workspace: WorkspaceId, id: MediaId) -> Place {
@@ -25,8 +23,7 @@ pub(crate) fn media_place(workspace: WorkspaceId, id: MediaId) -> Place {
 
 /// The files at these places that exist, in their order, each once.
 pub(crate) fn take_media(rows: &mut Rows, places: &[Place]) -> Result<Vec<Media>, StoreError> {
-    let found = places.iter().filter_map(|place| rows.read::<MediaRow>(place).transpose());
-    found.map(|row| Ok(Media::from(row?))).collect()
+    places.iter().filter_map(|place| rows.read(place).transpose()).collect()
 }
 
 /// The result of creating files.
@@ -87,14 +84,13 @@ impl Store {
     /// to which no message refers yet is replaced, and its time begins again. Returns the row that stands: another one if
     /// a message refers to the file already. One round trip.
     pub async fn receive_media(&self, media: &Media) -> Result<Media, StoreError> {
-        let (pk, sk) = keys::media(media.workspace_id, media.id);
-        let put = Write::put(Table::Media, row(pk, sk, KIND, &MediaRow::from(media))?)
+        let put = Write::put(Table::Media, media_item(media)?)
             .when("attribute_not_exists(pk) OR #state = :waiting")
             .name("#state", "state")
             .bind(":waiting", s(MediaState::Waiting.as_str()));
         match self.write(put).await? {
             Wrote::Done(_) => Ok(media.clone()),
-            Wrote::Refused(Some(found)) => Ok(Media::from(read::<MediaRow>(found)?)),
+            Wrote::Refused(Some(found)) => read(found),
             // The row expired between the write and its answer.
             Wrote::Refused(None) => Err(StoreError::Busy("the file's row changed".into())),
         }
@@ -109,8 +105,7 @@ impl Store {
 
     /// The file with this id, if it exists and has not expired (strongly consistent read). One round trip.
     pub async fn media_of(&self, workspace: WorkspaceId, id: MediaId) -> Result<Option<Media>, StoreError> {
-        let row: Option<MediaRow> = self.get_row(Table::Media, keys::media(workspace, id)).await?;
-        Ok(row.map(Media::from))
+        self.get_row(Table::Media, keys::media(workspace, id)).await
     }
 
     /// Records that the file uploaded for this row was too large and does not stay. Changes nothing if the row has
@@ -147,10 +142,13 @@ pub(crate) fn first_reference(
 
 /// The write of a new file's row, as `request_id` writes it.
 fn first(media: &Media, request_id: &str) -> Result<Write, StoreError> {
-    let (pk, sk) = keys::media(media.workspace_id, media.id);
-    let mut item = row(pk, sk, KIND, &MediaRow::from(media))?;
+    let mut item = media_item(media)?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     Ok(Write::put(Table::Media, item).when_absent())
+}
+
+fn media_item(media: &Media) -> Result<Item, StoreError> {
+    row(keys::media(media.workspace_id, media.id), "media", media)
 }
 
 fn media_key(workspace: WorkspaceId, id: MediaId) -> Item {
@@ -160,7 +158,7 @@ fn media_key(workspace: WorkspaceId, id: MediaId) -> Item {
 
 /// `W#M#<id>` / `M`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Media", rename_all = "camelCase")]
 struct MediaRow {
     #[serde(with = "fields::text")]
     id: MediaId,
@@ -179,41 +177,8 @@ struct MediaRow {
     created_at: Timestamp,
     #[serde(with = "fields::text")]
     state: MediaState,
-    /// Epoch seconds, for the table's TTL.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    expires_at: Option<i64>,
+    #[serde(with = "fields::optional_seconds", default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
 }
 
-impl From<&Media> for MediaRow {
-    fn from(media: &Media) -> Self {
-        Self {
-            id: media.id,
-            workspace_id: media.workspace_id,
-            file_type: media.file_type,
-            content_type: media.content_type.clone(),
-            name: media.name.clone(),
-            digest: media.digest.clone(),
-            size: media.size,
-            created_at: media.created_at,
-            state: media.state,
-            expires_at: media.expires_at.map(|at| at.as_seconds()),
-        }
-    }
-}
-
-impl From<MediaRow> for Media {
-    fn from(row: MediaRow) -> Self {
-        Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            file_type: row.file_type,
-            content_type: row.content_type,
-            name: row.name,
-            digest: row.digest,
-            size: row.size,
-            created_at: row.created_at,
-            state: row.state,
-            expires_at: row.expires_at.map(|seconds| Timestamp::from_millis(seconds * 1_000)),
-        }
-    }
-}
+stored! { Media = MediaRow }

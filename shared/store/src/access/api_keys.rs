@@ -6,8 +6,8 @@ use domain::access::api_key::RateLimit;
 use domain::{ApiKey, KeyId, Scopes, Timestamp, WorkspaceId, WorkspaceState};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
-use crate::dynamodb::item::{PK, key, read, row, s, text};
+use crate::dynamodb::fields::{self, stored};
+use crate::dynamodb::item::{PK, expiring, key, read, row, s, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::settings::workspaces::state_of;
@@ -17,8 +17,7 @@ impl Store {
     /// The key with this SHA-256 (lower-case hex), also if it is expired or revoked: see [`ApiKey::is_good`].
     /// One round trip.
     pub async fn api_key(&self, sha256_hex: &str) -> Result<Option<ApiKey>, StoreError> {
-        let row: Option<ApiKeyRow> = self.get_row(Table::ApiKeys, keys::api_key(sha256_hex)).await?;
-        Ok(row.map(ApiKey::from))
+        self.get_row(Table::ApiKeys, keys::api_key(sha256_hex)).await
     }
 
     /// The key with this SHA-256 (lower-case hex), and whether the service works for this workspace, in whichever
@@ -31,7 +30,7 @@ impl Store {
         let of_key = Place::of(Table::ApiKeys, keys::api_key(sha256_hex));
         let of_workspace = Place::of(Table::Workspaces, keys::workspace(workspace));
         let mut rows = self.rows_at([&of_key, &of_workspace]).await?;
-        let key = rows.read::<ApiKeyRow>(&of_key)?.map(ApiKey::from);
+        let key = rows.read(&of_key)?;
         Ok((key, rows.take(&of_workspace).map_or(Ok(WorkspaceState::Enabled), state_of)?))
     }
 
@@ -40,14 +39,16 @@ impl Store {
     /// forever. One round trip for each megabyte.
     pub async fn api_keys(&self, workspace: WorkspaceId) -> Result<Vec<ApiKey>, StoreError> {
         let rows = self.api_key_rows(workspace).await?;
-        Ok(rows.into_iter().map(|(_, row)| ApiKey::from(row)).collect())
+        Ok(rows.into_iter().map(|(_, key)| key).collect())
     }
 
     /// Stores a key under its SHA-256 (lower-case hex). Returns an error if another key has the same hash.
     /// One round trip.
     pub async fn create_api_key(&self, sha256_hex: &str, api_key: &ApiKey) -> Result<(), StoreError> {
-        let (pk, sk) = keys::api_key(sha256_hex);
-        let row = row(pk, sk, "apiKey", &ApiKeyRow::from(api_key))?;
+        let mut row = row(keys::api_key(sha256_hex), "apiKey", api_key)?;
+        if let Some(at) = api_key.expires_at {
+            row = expiring(row, at, Some(SHOWN_AFTER_EXPIRY));
+        }
         if self.put_first(Table::ApiKeys, row).await? {
             return Ok(());
         }
@@ -58,7 +59,7 @@ impl Store {
     /// Two round trips.
     pub async fn revoke_api_key(&self, workspace: WorkspaceId, id: KeyId) -> Result<Revoked, StoreError> {
         let rows = self.api_key_rows(workspace).await?;
-        let Some((sha256_hex, _)) = rows.into_iter().find(|(_, row)| row.key_id == id) else {
+        let Some((sha256_hex, _)) = rows.into_iter().find(|(_, key)| key.id == id) else {
             return Ok(Revoked::Unknown);
         };
         let (pk, sk) = keys::api_key(&sha256_hex);
@@ -72,7 +73,7 @@ impl Store {
         }
     }
 
-    async fn api_key_rows(&self, workspace: WorkspaceId) -> Result<Vec<(String, ApiKeyRow)>, StoreError> {
+    async fn api_key_rows(&self, workspace: WorkspaceId) -> Result<Vec<(String, ApiKey)>, StoreError> {
         let index = Query::by(Table::ApiKeys, Some("byWorkspace"), "workspaceId", workspace.to_string());
         let rows = self.query_all(index.backward()).await?.into_iter();
         rows.map(|item| Ok((text(&item, PK).to_owned(), read(item)?))).collect()
@@ -90,66 +91,45 @@ pub enum Revoked {
     Unknown,
 }
 
+/// How long lists still show an expired key.
+const SHOWN_AFTER_EXPIRY: Duration = Duration::from_secs(30 * 24 * 3600);
+
 /// `<sha256>` / `K`. `workspaceId` and `createdAt` are the keys of the index `byWorkspace`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ApiKeyRow {
-    #[serde(with = "fields::text")]
-    key_id: KeyId,
+#[serde(remote = "ApiKey", rename_all = "camelCase")]
+struct ApiKeyRow {
+    #[serde(rename = "keyId", with = "fields::text")]
+    id: KeyId,
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
     name: String,
     #[serde(with = "scope_words")]
     scopes: Scopes,
-    rate: u32,
-    burst: u32,
+    #[serde(flatten, with = "RateFields")]
+    rate: RateLimit,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     /// The key is refused from this moment on. `expiresAt`, the table's TTL, only deletes the row.
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    good_until: Option<Timestamp>,
+    #[serde(
+        rename = "goodUntil",
+        with = "fields::optional",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    expires_at: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     revoked_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    expires_at: Option<i64>,
 }
 
-impl ApiKeyRow {
-    /// How long lists still show an expired key.
-    const SHOWN_AFTER_EXPIRY: Duration = Duration::from_secs(30 * 24 * 3600);
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "RateLimit")]
+struct RateFields {
+    #[serde(rename = "rate")]
+    per_second: u32,
+    burst: u32,
 }
 
-impl From<ApiKeyRow> for ApiKey {
-    fn from(row: ApiKeyRow) -> Self {
-        Self {
-            id: row.key_id,
-            workspace_id: row.workspace_id,
-            name: row.name,
-            scopes: row.scopes,
-            rate: RateLimit { per_second: row.rate, burst: row.burst },
-            created_at: row.created_at,
-            expires_at: row.good_until,
-            revoked_at: row.revoked_at,
-        }
-    }
-}
-
-impl From<&ApiKey> for ApiKeyRow {
-    fn from(key: &ApiKey) -> Self {
-        Self {
-            key_id: key.id,
-            workspace_id: key.workspace_id,
-            name: key.name.clone(),
-            scopes: key.scopes.clone(),
-            rate: key.rate.per_second,
-            burst: key.rate.burst,
-            created_at: key.created_at,
-            good_until: key.expires_at,
-            revoked_at: key.revoked_at,
-            expires_at: key.expires_at.map(|at| at.plus(Self::SHOWN_AFTER_EXPIRY).as_seconds()),
-        }
-    }
-}
+stored! { ApiKey = ApiKeyRow }
 
 mod scope_words {
     use domain::Scopes;

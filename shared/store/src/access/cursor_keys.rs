@@ -7,7 +7,7 @@ use domain::encoding::{hex, unhex};
 use serde::{Deserialize, Serialize};
 
 use crate::cursor_key::{CursorKey, CursorKeys};
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, row};
 use crate::store::CURSOR_KEY_MEMORY;
 use crate::{Store, StoreError, Table, keys};
@@ -79,6 +79,8 @@ struct KeyField {
     hex: String,
 }
 
+stored! { CursorKeysRow }
+
 impl KeyField {
     fn new(id: u32, bytes: [u8; 32]) -> Self {
         Self { id, hex: hex(&bytes) }
@@ -98,8 +100,7 @@ impl KeyField {
 
 impl CursorKeysRow {
     fn item(&self) -> Result<Item, StoreError> {
-        let (pk, sk) = keys::cursor_keys();
-        row(pk, sk, "cursorKeys", self)
+        row(keys::cursor_keys(), "cursorKeys", self)
     }
 
     /// The keys that a process may use from `now` until its memory of them expires.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use domain::{Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
+use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{Item, n, read, row};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::Write;
@@ -66,13 +67,13 @@ pub(crate) fn keep_answer(
     answer: &str,
     now: Timestamp,
 ) -> Result<Write, StoreError> {
-    let (pk, sk) = keys::idempotency_key(workspace, once.route, &once.key_sha256_hex);
+    let key = keys::idempotency_key(workspace, once.route, &once.key_sha256_hex);
     let body = OnceRow {
         fingerprint: once.fingerprint.clone(),
         answer: answer.to_owned(),
         expires_at: now.plus(KEPT).as_seconds(),
     };
-    let write = Write::put(table, row(pk, sk, "once", &body)?);
+    let write = Write::put(table, row(key, "once", &body)?);
     Ok(write.when("attribute_not_exists(pk) OR expiresAt < :seconds").bind(":seconds", n(now.as_seconds())))
 }
 
@@ -89,6 +90,8 @@ struct OnceRow {
     answer: String,
     expires_at: i64,
 }
+
+stored! { OnceRow }
 
 impl From<OnceRow> for StoredAnswer {
     fn from(row: OnceRow) -> Self {

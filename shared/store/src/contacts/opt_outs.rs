@@ -6,7 +6,7 @@ use domain::{Cellphone, ContactId, Timestamp, WorkspaceId};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, s, text, unreadable};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::retry::RetryTime;
@@ -174,8 +174,7 @@ pub(crate) fn choice_write(before: Option<&OptOut>, next: &OptOut) -> Result<Wri
 }
 
 fn opt_out_row(opt_out: &OptOut) -> Result<Item, StoreError> {
-    let mut item =
-        row(keys::opt_outs(opt_out.workspace_id), &opt_out.digest, KIND, &OptOutRow::from(opt_out))?;
+    let mut item = row((keys::opt_outs(opt_out.workspace_id), &opt_out.digest), KIND, opt_out)?;
     if !opt_out.is_out() {
         item.insert(
             EXPIRES_AT.to_owned(),
@@ -188,9 +187,9 @@ fn opt_out_row(opt_out: &OptOut) -> Result<Item, StoreError> {
 /// The choice in an item of [`Table::Leads`].
 pub(crate) fn opt_out(item: Item) -> Result<OptOut, StoreError> {
     let workspace = keys::read_opt_outs(text(&item, PK));
-    let workspace = workspace.ok_or_else(|| unreadable(&item, "its key is not one of ours"))?;
+    let workspace_id = workspace.ok_or_else(|| unreadable(&item, "its key is not one of ours"))?;
     let digest = text(&item, SK).to_owned();
-    Ok(read::<OptOutRow>(item)?.of(workspace, digest))
+    Ok(OptOut { workspace_id, digest, ..read(item)? })
 }
 
 /// The kind of the row.
@@ -198,14 +197,21 @@ pub(crate) const KIND: &str = "optOut";
 
 /// `W#O` / the hash of the number or user id.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "OptOut", rename_all = "camelCase")]
 struct OptOutRow {
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    cellphone: Option<Cellphone>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    user_id: Option<ProviderUserId>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    contact_id: Option<ContactId>,
+    #[serde(skip, default = "OfKey::placeholder")]
+    workspace_id: WorkspaceId,
+    #[serde(skip)]
+    digest: String,
+    #[serde(flatten, with = "fields::Shaped::<ChooserFields>")]
+    chooser: Option<Chooser>,
+    #[serde(
+        rename = "contactId",
+        with = "fields::optional",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    contact: Option<ContactId>,
     #[serde(with = "fields::text")]
     choice: Choice,
     #[serde(with = "fields::text")]
@@ -221,43 +227,29 @@ struct OptOutRow {
     version: u64,
 }
 
-impl OptOutRow {
-    fn of(self, workspace: WorkspaceId, digest: String) -> OptOut {
-        let number = self.cellphone.map(Chooser::Number);
-        OptOut {
-            workspace_id: workspace,
-            digest,
-            chooser: number.or(self.user_id.map(Chooser::User)),
-            contact: self.contact_id,
-            choice: self.choice,
-            source: self.source,
-            since: self.since,
-            latest: self.latest,
-            updated_at: self.updated_at,
-            is_beside: self.is_beside,
-            version: self.version,
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ChooserFields {
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    cellphone: Option<Cellphone>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    user_id: Option<ProviderUserId>,
+}
+
+stored! { OptOut = OptOutRow }
+
+impl From<&Option<Chooser>> for ChooserFields {
+    fn from(chooser: &Option<Chooser>) -> Self {
+        match chooser.clone() {
+            Some(Chooser::Number(number)) => Self { cellphone: Some(number), user_id: None },
+            Some(Chooser::User(user)) => Self { cellphone: None, user_id: Some(user) },
+            None => Self { cellphone: None, user_id: None },
         }
     }
 }
 
-impl From<&OptOut> for OptOutRow {
-    fn from(opt_out: &OptOut) -> Self {
-        let (cellphone, user_id) = match opt_out.chooser.clone() {
-            Some(Chooser::Number(number)) => (Some(number), None),
-            Some(Chooser::User(user)) => (None, Some(user)),
-            None => (None, None),
-        };
-        Self {
-            cellphone,
-            user_id,
-            contact_id: opt_out.contact,
-            choice: opt_out.choice,
-            source: opt_out.source,
-            since: opt_out.since,
-            latest: opt_out.latest,
-            updated_at: opt_out.updated_at,
-            is_beside: opt_out.is_beside,
-            version: opt_out.version,
-        }
+impl From<ChooserFields> for Option<Chooser> {
+    fn from(fields: ChooserFields) -> Self {
+        fields.cellphone.map(Chooser::Number).or(fields.user_id.map(Chooser::User))
     }
 }

@@ -7,9 +7,10 @@ use domain::Contact;
 use domain::contact::search::{PhoneForm, phone_forms, terms};
 use domain::refused::IdentityField;
 use domain::settings::workspace::list_shard;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
+use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::diff_write;
@@ -121,7 +122,7 @@ fn add_identities(
         writes.add(Role::Release, own);
     }
     for (field, (pk, sk)) in after.iter().filter(|identity| !before.contains(identity)) {
-        let row = row(pk, *sk, "identity", &IdentityRow { contact_id: new.id.to_string() })?;
+        let row = row((pk, *sk), "identity", &IdentityRow { contact_id: new.id.to_string() })?;
         writes.add(Role::Claim(*field), Write::put(Table::Contacts, row).when_absent());
     }
     Ok(())
@@ -182,7 +183,7 @@ fn when_seen(write: Write, name: &str, seen: Option<AttributeValue>) -> Write {
 }
 
 /// `W#E#<e-mail>` / `U`, `W#P#<phone>` / `U`, `W#U#<user id>` / `U` and `W#N#<wa id>` / `U`.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct IdentityRow {
     contact_id: String,
@@ -201,7 +202,7 @@ fn search_rows(contact: &Contact) -> Result<BTreeMap<Key<String>, Item>, StoreEr
     let doc: String = terms.iter().flat_map(|term| ["|", term]).collect();
     for term in &terms {
         let (pk, sk) = (keys::contact_terms(workspace, term), keys::search_sort_key(term, id));
-        let item = row(&pk, &sk, "term", &TermRow { doc: doc.clone() })?;
+        let item = row((&pk, &sk), "term", &TermRow { doc: doc.clone() })?;
         rows.insert((pk, sk), item);
     }
     if let Some(cellphone) = &contact.cellphone {
@@ -211,7 +212,7 @@ fn search_rows(contact: &Contact) -> Result<BTreeMap<Key<String>, Item>, StoreEr
                 PhoneForm::International | PhoneForm::National => keys::contact_digits(workspace, &digits),
             };
             let sk = keys::search_sort_key(&digits, id);
-            let item = row(&pk, &sk, "phone", &PhoneRow { ph: cellphone.digits().to_owned() })?;
+            let item = row((&pk, &sk), "phone", &PhoneRow { ph: cellphone.digits().to_owned() })?;
             rows.insert((pk, sk), item);
         }
     }
@@ -219,17 +220,19 @@ fn search_rows(contact: &Contact) -> Result<BTreeMap<Key<String>, Item>, StoreEr
 }
 
 /// `W#T#<first character>` / `<term>#<id>`. It contains all terms of the contact, each after a bar.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct TermRow {
     doc: String,
 }
 
 /// `W#D#<first digits>` and `W#Z#<last digits, reversed>` / `<digits>#<id>`. It contains the digits of the
 /// number.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct PhoneRow {
     ph: String,
 }
+
+stored! { IdentityRow, TermRow, PhoneRow }
 
 #[cfg(test)]
 mod tests {

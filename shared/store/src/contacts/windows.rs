@@ -6,7 +6,7 @@
 use domain::{ChannelId, ContactId, ConversationId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{SK, key, read, row, s, text};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::write::Write;
@@ -24,6 +24,8 @@ pub(crate) struct WindowRow {
     #[serde(with = "fields::text")]
     pub(crate) conversation_id: ConversationId,
 }
+
+stored! { WindowRow }
 
 impl Store {
     /// When the customer last wrote to the line, also into a BLOCKED conversation; `None` if the service knows no message
@@ -73,9 +75,8 @@ pub(crate) fn window_write(
     at: Timestamp,
 ) -> Result<Write, StoreError> {
     let last_inbound_at = seen.map_or(at, |seen| seen.last_inbound_at.max(at));
-    let (pk, sk) = keys::window(workspace, contact, line);
-    let put =
-        Write::put(Table::Contacts, row(pk, sk, "window", &WindowRow { last_inbound_at, conversation_id })?);
+    let window = WindowRow { last_inbound_at, conversation_id };
+    let put = Write::put(Table::Contacts, row(keys::window(workspace, contact, line), "window", &window)?);
     Ok(match seen {
         None => put.when_absent(),
         Some(seen) => put

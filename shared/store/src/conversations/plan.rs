@@ -6,12 +6,12 @@ use std::time::Duration;
 use domain::conversation::{ConversationChange, Opening};
 use domain::message::summary::Tally;
 use domain::{Contact, Conversation, External, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::access::idempotency::keep_answer;
 use crate::contacts::plan::create_writes;
 use crate::conversations::row::{ANSWER_PK, home_item, listed_item, lists};
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{EXPIRES_AT, expiring, key, n, row, s};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::diff_write;
@@ -139,19 +139,21 @@ fn add_leaving(
     let left = left.chain(new.externals.iter().filter(|_| expires));
     for left in left {
         let pk = keys::conversations_left_by(old.workspace_id, left.contact);
-        let row = row(pk, old.id.to_string(), "leftConversation", &LeftRow { left_at: new.updated_at })?;
+        let row = row((pk, old.id.to_string()), "leftConversation", &LeftRow { left_at: new.updated_at })?;
         writes.add(Role::Beside, Write::put(Table::Conversations, row));
     }
     Ok(())
 }
 
 /// `W#F#<contact>` / conversation.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LeftRow {
     #[serde(with = "fields::text")]
     left_at: Timestamp,
 }
+
+stored! { LeftRow }
 
 /// The home row's write, then a put for each list that contains the conversation, and a delete for each list
 /// that it left.

@@ -8,7 +8,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, read, row, s};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::{StoreError, keys};
@@ -27,13 +27,13 @@ const LISTED: &str = "listedConversation";
 
 /// Reads the conversation from its home row or from a copy in a list.
 pub(crate) fn conversation(item: Item) -> Result<Conversation, StoreError> {
-    Ok(read::<ConversationRow>(item)?.into())
+    read(item)
 }
 
 /// A conversation's home row as `request_id` writes it.
 pub(crate) fn home_item(conversation: &Conversation, request_id: &str) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::conversation(conversation.workspace_id, conversation.id);
-    let mut item = row(pk, sk, HOME, &ConversationRow::from(conversation))?;
+    let key = keys::conversation(conversation.workspace_id, conversation.id);
+    let mut item = row(key, HOME, conversation)?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     Ok(item)
 }
@@ -41,7 +41,7 @@ pub(crate) fn home_item(conversation: &Conversation, request_id: &str) -> Result
 /// A conversation's copy in a list ([`lists`]).
 pub(crate) fn listed_item(conversation: &Conversation, list: &str) -> Result<Item, StoreError> {
     let sk = keys::newest_first(conversation.created_at, conversation.id);
-    let mut item = row(list, sk, LISTED, &ConversationRow::from(conversation))?;
+    let mut item = row((list, sk), LISTED, conversation)?;
     item.insert(STATUS_PK.to_owned(), s(keys::with_status(list, conversation.status)));
     let internals: Vec<String> =
         conversation.internals.iter().map(|internal| internal.user.to_string()).collect();
@@ -64,7 +64,7 @@ pub(crate) fn lists(conversation: &Conversation) -> Vec<String> {
 
 /// `W#C#<id>` / `C`, and its copies `W#A#<shard>`, `W#X#<contact>` and `W#I#<user>` / T.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Conversation", rename_all = "camelCase")]
 struct ConversationRow {
     #[serde(with = "fields::text")]
     id: ConversationId,
@@ -74,17 +74,19 @@ struct ConversationRow {
     name: Option<ConversationName>,
     #[serde(with = "fields::text")]
     status: ConversationStatus,
-    externals: Vec<ExternalField>,
-    internals: Vec<InternalField>,
+    #[serde(with = "fields::list")]
+    externals: Vec<External>,
+    #[serde(with = "fields::list")]
+    internals: Vec<Internal>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::text")]
     updated_at: Timestamp,
     list_shard: u8,
     version: u64,
-    /// Epoch seconds, for the table's TTL. All copies of a conversation have the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    expires_at: Option<i64>,
+    /// All copies of a conversation have the same.
+    #[serde(with = "fields::optional_seconds", default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
 }
 
 /// Shown by e-mail address, by phone number or, without either, by id.
@@ -121,40 +123,10 @@ struct InternalField {
     last_seen_at: Option<Timestamp>,
 }
 
-impl From<&Conversation> for ConversationRow {
-    fn from(conversation: &Conversation) -> Self {
-        Self {
-            id: conversation.id,
-            workspace_id: conversation.workspace_id,
-            name: conversation.name.clone(),
-            status: conversation.status,
-            externals: conversation.externals.iter().map(ExternalField::from).collect(),
-            internals: conversation.internals.iter().map(InternalField::from).collect(),
-            created_at: conversation.created_at,
-            updated_at: conversation.updated_at,
-            list_shard: conversation.list_shard,
-            version: conversation.version,
-            expires_at: conversation.expires_at.map(Timestamp::as_seconds),
-        }
-    }
-}
-
-impl From<ConversationRow> for Conversation {
-    fn from(row: ConversationRow) -> Self {
-        Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            name: row.name,
-            status: row.status,
-            externals: row.externals.into_iter().map(External::from).collect(),
-            internals: row.internals.into_iter().map(Internal::from).collect(),
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            list_shard: row.list_shard,
-            version: row.version,
-            expires_at: row.expires_at.map(|seconds| Timestamp::from_millis(seconds * 1_000)),
-        }
-    }
+stored! {
+    Conversation = ConversationRow,
+    External = fields::Shaped<ExternalField>,
+    Internal = fields::Shaped<InternalField>,
 }
 
 impl From<&External> for ExternalField {

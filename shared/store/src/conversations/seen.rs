@@ -10,6 +10,7 @@ use domain::{ContactId, Conversation, ConversationId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::conversations::row::conversation;
+use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{PK, SK, expiring, key, n, read, row, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::Write;
@@ -31,8 +32,8 @@ impl Store {
         contact: ContactId,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = keys::seen(workspace, conversation, contact);
-        let item = row(pk, sk, "seen", &SeenRow { last_seen_at: at.as_millis() })?;
+        let key = keys::seen(workspace, conversation, contact);
+        let item = row(key, "seen", &SeenRow { last_seen_at: at.as_millis() })?;
         let write = Write::put(Table::Conversations, expiring(item, at, self.retention.conversations))
             .when("attribute_not_exists(lastSeenAt) OR lastSeenAt <= :before")
             .bind(":before", n(at.minus(AT_MOST_EVERY).as_millis()));
@@ -121,6 +122,8 @@ struct SeenRow {
     /// Milliseconds since 1970.
     last_seen_at: i64,
 }
+
+stored! { SeenRow }
 
 impl SeenRow {
     fn at(&self) -> Timestamp {

@@ -1,15 +1,25 @@
-//! Domain types as text attributes of rows: `#[serde(with = "fields::text")]` and its forms for optional
-//! values, lists and maps.
+//! Domain types as attributes of rows: `#[serde(with = "fields::text")]` and its forms for optional values, lists and
+//! maps.
+//!
+//! The domain knows nothing of serde. So a type of the domain that is a whole row, or a part with attributes of its own,
+//! has a declaration in the store (`#[serde(remote = "...")]`), from which it is written and read. [`stored`] connects
+//! the two.
 //!
 //! If a text does not parse, reading the row fails with [`crate::StoreError::Unreadable`], which names the
 //! row's keys.
 
+use std::fmt::Display;
+use std::marker::PhantomData;
+
+use domain::contact::OpenContent;
 use domain::inbound::opt_out::{Choice, ChoiceSource};
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
 use domain::media::FileMissing;
 use domain::media::{FileName, MediaState, SentAs};
 use domain::message::SentBy;
+use domain::message::received::ReceivedText;
+use domain::sending::PartError;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
 use domain::settings::template::{ContactField, ParameterValue, Verdict};
@@ -19,10 +29,36 @@ use domain::{
     ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
     Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, FileType, JobId, JobState,
     KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus,
-    PersonName, ProviderAppId, ProviderUserId, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus,
-    WaId, WebOrigin, WorkspaceId,
+    PersonName, ProviderAppId, ProviderUserId, Secret, Slot, TeamId, TemplateId, Timestamp, Unfit, UserId,
+    UserStatus, WaId, WebOrigin, WorkspaceId,
 };
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
+
+/// A value that a row holds, or is.
+pub(crate) trait Stored: Sized {
+    /// Writes the value.
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error>;
+    /// Reads a value that [`Stored::write`] wrote.
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error>;
+}
+
+/// Connects types with the declarations by which they are stored. A type of the store is its own declaration.
+macro_rules! stored {
+    ($($of:ty = $declaration:ty),+ $(,)?) => {$(
+        impl $crate::dynamodb::fields::Stored for $of {
+            fn write<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                <$declaration>::serialize(self, to)
+            }
+            fn read<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                <$declaration>::deserialize(from)
+            }
+        }
+    )+};
+    ($($row:ty),+ $(,)?) => { $crate::dynamodb::fields::stored! { $($row = $row),+ } };
+}
+pub(crate) use stored;
 
 /// A domain type that a row stores as text.
 pub(crate) trait Field: Sized {
@@ -30,6 +66,22 @@ pub(crate) trait Field: Sized {
     fn from_text(text: &str) -> Result<Self, Unfit>;
     /// The text that the row stores.
     fn to_text(&self) -> String;
+}
+
+/// What a row has in its key only: `#[serde(skip, default = "OfKey::placeholder")]`. The reader of the row sets it.
+pub(crate) trait OfKey {
+    /// A value in its place.
+    fn placeholder() -> Self;
+}
+
+impl<F: Field> Stored for F {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.to_text())
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::from_text(&String::deserialize(from)?).map_err(D::Error::custom)
+    }
 }
 
 macro_rules! displayed_fields {
@@ -58,24 +110,42 @@ macro_rules! worded_fields {
     )*};
 }
 
-displayed_fields! {
+macro_rules! exposed_fields {
+    ($($name:ident)*) => {$(
+        impl Field for $name {
+            fn from_text(text: &str) -> Result<Self, Unfit> {
+                Self::parse(text)
+            }
+            fn to_text(&self) -> String {
+                self.expose().to_owned()
+            }
+        }
+    )*};
+}
+
+macro_rules! ids {
+    ($($name:ident)*) => {
+        displayed_fields! { $($name)* }
+        $(
+            impl OfKey for $name {
+                fn placeholder() -> Self {
+                    Self::from_uuid(Uuid::nil())
+                }
+            }
+        )*
+    };
+}
+
+displayed_fields! { Threshold }
+ids! {
     AttributeId ClosedValueId ContactId ConversationId EndpointId ErasureId EventId JobId KeyId LeadId MediaId MessageId TeamId
     TemplateId UserId WorkspaceId
 }
+exposed_fields! { ReceiverKey SigningSecret }
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileMissing FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy UserStatus Verdict WaId WebOrigin
-}
-
-impl Field for Threshold {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        Self::parse(text)
-    }
-
-    fn to_text(&self) -> String {
-        self.to_string()
-    }
+    MediaState MessageBody MessageStatus OpenContent Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy UserStatus Verdict WaId WebOrigin
 }
 
 impl Field for Timestamp {
@@ -108,9 +178,25 @@ impl Field for EndpointUrl {
     }
 }
 
-impl Field for ReceiverKey {
+impl OfKey for Slot {
+    fn placeholder() -> Self {
+        Self { workspace: OfKey::placeholder(), endpoint: OfKey::placeholder(), number: 0 }
+    }
+}
+
+impl Field for String {
     fn from_text(text: &str) -> Result<Self, Unfit> {
-        Self::parse(text)
+        Ok(text.to_owned())
+    }
+
+    fn to_text(&self) -> String {
+        self.clone()
+    }
+}
+
+impl Field for Secret {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        Ok(Self::new(text))
     }
 
     fn to_text(&self) -> String {
@@ -118,91 +204,161 @@ impl Field for ReceiverKey {
     }
 }
 
-impl Field for SigningSecret {
+impl Field for PartError {
     fn from_text(text: &str) -> Result<Self, Unfit> {
-        Self::parse(text)
+        Ok(Self::of(text))
     }
 
     fn to_text(&self) -> String {
-        self.expose().to_owned()
+        self.as_str().to_owned()
     }
+}
+
+impl Field for ReceivedText {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        // It was cut to its own limit before.
+        Ok(Self::cut(text, Self::MAX))
+    }
+
+    fn to_text(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
+/// A stored value as serde writes it, and as it reads it.
+pub(crate) struct Outer<'a, T>(pub(crate) &'a T);
+struct Inner<T>(T);
+
+impl<T: Stored> Serialize for Outer<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.write(to)
+    }
+}
+
+impl<'de, T: Stored> Deserialize<'de> for Inner<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::read(from).map(Self)
+    }
+}
+
+/// A value that is stored in another shape: `#[serde(with = "fields::Shaped::<Shape>")]`.
+pub(crate) struct Shaped<Shape>(PhantomData<Shape>);
+
+impl<Shape> Shaped<Shape> {
+    pub(crate) fn serialize<'a, T, S>(value: &'a T, to: S) -> Result<S::Ok, S::Error>
+    where
+        Shape: From<&'a T> + Serialize,
+        S: Serializer,
+    {
+        Shape::from(value).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, T, D>(from: D) -> Result<T, D::Error>
+    where
+        Shape: Deserialize<'de> + TryInto<T, Error: Display>,
+        D: Deserializer<'de>,
+    {
+        Shape::deserialize(from)?.try_into().map_err(D::Error::custom)
+    }
+}
+
+/// A secret that still holds until a moment.
+impl<F: Field + Clone> Stored for (F, Timestamp) {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (secret, until) = self.clone();
+        PreviousField { secret, until }.serialize(to)
+    }
+
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        PreviousField::deserialize(from).map(|PreviousField { secret, until }| (secret, until))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct PreviousField<F: Field> {
+    #[serde(with = "text")]
+    secret: F,
+    #[serde(with = "text")]
+    until: Timestamp,
 }
 
 /// A required field.
 pub(crate) mod text {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
+    use serde::{Deserializer, Serializer};
 
-    use super::Field;
+    use super::{Field, Stored};
 
     pub(crate) fn serialize<S: Serializer, F: Field>(field: &F, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&field.to_text())
+        field.write(to)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<F, D::Error> {
-        F::from_text(&String::deserialize(from)?).map_err(D::Error::custom)
+        F::read(from)
     }
 }
 
-/// An optional field. It also needs `#[serde(default, skip_serializing_if = "Option::is_none")]`.
+/// An optional field or part. It also needs `#[serde(default, skip_serializing_if = "Option::is_none")]`.
 pub(crate) mod optional {
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::Field;
+    use super::{Inner, Outer, Stored};
 
-    pub(crate) fn serialize<S: Serializer, F: Field>(field: &Option<F>, to: S) -> Result<S::Ok, S::Error> {
-        match field {
-            Some(field) => to.serialize_some(&field.to_text()),
-            None => to.serialize_none(),
-        }
+    pub(crate) fn serialize<S: Serializer, T: Stored>(value: &Option<T>, to: S) -> Result<S::Ok, S::Error> {
+        value.as_ref().map(Outer).serialize(to)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<Option<F>, D::Error> {
-        let text = Option::<String>::deserialize(from)?;
-        text.map(|text| F::from_text(&text)).transpose().map_err(D::Error::custom)
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Stored>(from: D) -> Result<Option<T>, D::Error> {
+        Ok(Option::deserialize(from)?.map(|Inner(value)| value))
     }
 }
 
-/// A list of fields, in order.
+/// A list of fields or parts: in order, or as a set.
 pub(crate) mod list {
-    use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use super::Field;
+    use super::{Inner, Outer, Stored};
 
-    pub(crate) fn serialize<S: Serializer, F: Field>(fields: &[F], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(fields.iter().map(Field::to_text))
+    pub(crate) fn serialize<'a, S, L, T>(values: &'a L, to: S) -> Result<S::Ok, S::Error>
+    where
+        S: Serializer,
+        &'a L: IntoIterator<Item = &'a T>,
+        T: Stored + 'a,
+    {
+        to.collect_seq(values.into_iter().map(Outer))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<Vec<F>, D::Error> {
-        let texts = Vec::<String>::deserialize(from)?;
-        texts.iter().map(|text| F::from_text(text)).collect::<Result<_, _>>().map_err(D::Error::custom)
+    pub(crate) fn deserialize<'de, D, L, T>(from: D) -> Result<L, D::Error>
+    where
+        D: Deserializer<'de>,
+        L: FromIterator<T>,
+        T: Stored,
+    {
+        Ok(Vec::deserialize(from)?.into_iter().map(|Inner(value)| value).collect())
     }
 }
 
-/// Fields by name.
+/// Fields or parts by name.
 pub(crate) mod map {
     use std::collections::BTreeMap;
 
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use super::{Field, Unfit};
+    use super::{Field, Inner, Outer, Stored, Unfit};
 
-    pub(crate) fn serialize<S: Serializer, F: Field>(
-        fields: &BTreeMap<String, F>,
+    pub(crate) fn serialize<S: Serializer, K: Field, T: Stored>(
+        values: &BTreeMap<K, T>,
         to: S,
     ) -> Result<S::Ok, S::Error> {
-        to.collect_map(fields.iter().map(|(name, field)| (name, field.to_text())))
+        to.collect_map(values.iter().map(|(name, value)| (Outer(name), Outer(value))))
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, K: Field + Ord, T: Stored>(
         from: D,
-    ) -> Result<BTreeMap<String, F>, D::Error> {
-        let texts = BTreeMap::<String, String>::deserialize(from)?;
-        let read = |(name, text): (String, String)| Ok((name, F::from_text(&text)?));
-        texts.into_iter().map(read).collect::<Result<_, Unfit>>().map_err(D::Error::custom)
+    ) -> Result<BTreeMap<K, T>, D::Error> {
+        let values = BTreeMap::<String, Inner<T>>::deserialize(from)?;
+        let read = |(name, Inner(value)): (String, Inner<T>)| Ok((K::from_text(&name)?, value));
+        values.into_iter().map(read).collect::<Result<_, Unfit>>().map_err(D::Error::custom)
     }
 }
 
@@ -217,6 +373,21 @@ pub(crate) mod millis {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
         i64::deserialize(from).map(Timestamp::from_millis)
+    }
+}
+
+/// The end of a row as epoch seconds, for the table's TTL. It also needs
+/// `#[serde(default, skip_serializing_if = "Option::is_none")]`.
+pub(crate) mod optional_seconds {
+    use domain::Timestamp;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(end: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
+        end.map(Timestamp::as_seconds).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+        Ok(Option::deserialize(from)?.map(|seconds: i64| Timestamp::from_millis(seconds * 1_000)))
     }
 }
 

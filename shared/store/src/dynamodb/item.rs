@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::Timestamp;
-use serde::Serialize;
+use serde::de::IntoDeserializer;
 use serde::de::value::MapDeserializer;
-use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::StoreError;
+use crate::dynamodb::fields::{Outer, Stored};
 
 /// A row in the SDK's type.
 pub(crate) type Item = HashMap<String, AttributeValue>;
@@ -40,23 +40,23 @@ pub(crate) fn n(number: impl ToString) -> AttributeValue {
 }
 
 /// A row with its keys, kind and schema version.
-pub(crate) fn row<T: Serialize>(
-    pk: impl Into<String>,
-    sk: impl Into<String>,
+pub(crate) fn row<T: Stored>(
+    (pk, sk): (impl Into<String>, impl Into<String>),
     kind: &'static str,
     body: &T,
 ) -> Result<Item, StoreError> {
     let mut item = key(pk, sk);
-    let body: Item = serde_dynamo::to_item(body).map_err(|error| StoreError::Failed(Box::new(error)))?;
+    let body: Item =
+        serde_dynamo::to_item(Outer(body)).map_err(|error| StoreError::Failed(Box::new(error)))?;
     item.extend(body);
     item.insert("kind".to_owned(), s(kind));
     item.insert("sv".to_owned(), n(SCHEMA));
     Ok(item)
 }
 
-/// Reads a row into its struct, which has no field for the key. Returns an error if the row's schema is newer than
+/// Reads what a row holds, without its key. Returns an error if the row's schema is newer than
 /// [`SCHEMA`].
-pub(crate) fn read<T: DeserializeOwned>(mut item: Item) -> Result<T, StoreError> {
+pub(crate) fn read<T: Stored>(mut item: Item) -> Result<T, StoreError> {
     if let Some(reason) = newer_schema(&item) {
         return Err(unreadable(&item, &reason));
     }
@@ -72,8 +72,8 @@ pub(crate) fn read<T: DeserializeOwned>(mut item: Item) -> Result<T, StoreError>
 }
 
 /// The struct of an item, without the second map that `serde_dynamo::from_item` makes of it.
-pub(crate) fn struct_of<T: DeserializeOwned>(item: Item) -> Result<T, serde_dynamo::Error> {
-    T::deserialize(MapDeserializer::new(item.into_iter().map(|(name, value)| (name, Attribute(value)))))
+pub(crate) fn struct_of<T: Stored>(item: Item) -> Result<T, serde_dynamo::Error> {
+    T::read(MapDeserializer::new(item.into_iter().map(|(name, value)| (name, Attribute(value)))))
 }
 
 struct Attribute(AttributeValue);
@@ -141,7 +141,7 @@ mod tests {
     fn the_error_of_an_unreadable_row_omits_personal_data_of_its_key() {
         let mut item = key("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f#UE#ana@example.com", "U");
         item.insert("sv".to_owned(), n(2));
-        let error = read::<serde_json::Value>(item).unwrap_err();
+        let error = read::<uuid::Uuid>(item).unwrap_err();
         assert_eq!(
             error.to_string(),
             "row 8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f#UE#… / U cannot be read: its schema is 2, this release reads up to 1"

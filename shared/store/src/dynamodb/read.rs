@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use futures::future::try_join_all;
-use serde::de::DeserializeOwned;
 
+use crate::dynamodb::fields::Stored;
 use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, number, read, s, text};
 use crate::dynamodb::retry::RetryTime;
 use crate::{Store, StoreError, Table};
@@ -240,7 +240,7 @@ impl Rows {
     }
 
     /// Takes the row at this place, if it was found, as its struct.
-    pub(crate) fn read<T: DeserializeOwned>(&mut self, place: &Place) -> Result<Option<T>, StoreError> {
+    pub(crate) fn read<T: Stored>(&mut self, place: &Place) -> Result<Option<T>, StoreError> {
         self.take(place).map(read).transpose()
     }
 }
@@ -249,7 +249,7 @@ impl Rows {
 /// left out here, and nowhere else.
 impl Store {
     /// One row (strongly consistent read). One round trip.
-    pub(crate) async fn get_row<T: DeserializeOwned>(
+    pub(crate) async fn get_row<T: Stored>(
         &self,
         table: Table,
         key: (String, impl Into<String>),
@@ -294,7 +294,7 @@ impl Store {
     }
 
     /// All rows of a partition (strongly consistent read). One round trip for each megabyte.
-    pub(crate) async fn partition<T: DeserializeOwned>(
+    pub(crate) async fn partition<T: Stored>(
         &self,
         table: Table,
         pk: String,

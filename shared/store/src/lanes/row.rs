@@ -6,10 +6,9 @@ use domain::{ConversationId, LaneId, OnboardingPlan, Recipient, Timestamp, Works
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, row, s};
+use crate::dynamodb::fields::{self, OfKey, stored};
+use crate::dynamodb::item::{Item, read, row, s};
 use crate::dynamodb::write::LAST_REQUEST;
-use crate::messages::row::{RecipientField, RequestedField};
 use crate::{StoreError, keys};
 
 /// The lane of a new conversation, as `request_id` writes it. `seq` numbers are taken, `tally` counts those
@@ -35,22 +34,14 @@ pub(crate) fn first_lane(
         first_at: tally.first.map(Timestamp::as_millis),
         last_at: tally.last.map(Timestamp::as_millis),
     };
-    let (pk, sk) = keys::conversation_lane(workspace, conversation);
-    let mut item = row(pk, sk, "lane", &body)?;
+    let mut item = row(keys::conversation_lane(workspace, conversation), "lane", &body)?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     Ok(item)
 }
 
 /// An onboarding plan's row as `request_id` writes it.
 pub(crate) fn plan_item(plan: &OnboardingPlan, request_id: &str) -> Result<Item, StoreError> {
-    let body = PlanRow {
-        recipients: plan.recipients.iter().map(RecipientField::from).collect(),
-        steps: plan.steps.iter().map(RequestedField::from).collect(),
-        done: plan.done,
-        created_at: plan.created_at,
-    };
-    let (pk, sk) = keys::plan(plan.workspace_id, plan.conversation);
-    let mut item = row(pk, sk, "plan", &body)?;
+    let mut item = row(keys::plan(plan.workspace_id, plan.conversation), "plan", plan)?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     Ok(item)
 }
@@ -92,30 +83,33 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
+/// Reads the plan of this conversation from its row.
+pub(crate) fn plan(
+    item: Item,
+    workspace_id: WorkspaceId,
+    conversation: ConversationId,
+) -> Result<OnboardingPlan, StoreError> {
+    Ok(OnboardingPlan { workspace_id, conversation, ..read(item)? })
+}
+
 /// `W#C#<conversation id>` / `P`. Deleted when the last step has become a message.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct PlanRow {
-    recipients: Vec<RecipientField>,
-    steps: Vec<RequestedField>,
+#[serde(remote = "OnboardingPlan", rename_all = "camelCase")]
+struct PlanRow {
+    #[serde(skip, default = "OfKey::placeholder")]
+    workspace_id: WorkspaceId,
+    #[serde(skip, default = "OfKey::placeholder")]
+    conversation: ConversationId,
+    #[serde(with = "fields::list")]
+    recipients: Vec<Recipient>,
+    #[serde(with = "fields::list")]
+    steps: Vec<Requested>,
     done: usize,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
 }
 
-impl PlanRow {
-    /// The plan of this conversation.
-    pub(crate) fn plan(self, workspace: WorkspaceId, conversation: ConversationId) -> OnboardingPlan {
-        OnboardingPlan {
-            workspace_id: workspace,
-            conversation,
-            recipients: self.recipients.into_iter().map(Recipient::from).collect(),
-            steps: self.steps.into_iter().map(Requested::from).collect(),
-            done: self.done,
-            created_at: self.created_at,
-        }
-    }
-}
+stored! { LaneRow = LaneRow, OnboardingPlan = PlanRow }
 
 #[cfg(test)]
 mod tests {
@@ -123,7 +117,7 @@ mod tests {
     use domain::{ChannelId, ContactId, TemplateId};
 
     use super::*;
-    use crate::dynamodb::item::{read, text};
+    use crate::dynamodb::item::text;
 
     const WORKSPACE: WorkspaceId = WorkspaceId::from_uuid(Uuid::from_u128(1));
     const CONVERSATION: ConversationId = ConversationId::from_uuid(Uuid::from_u128(2));
@@ -142,7 +136,7 @@ mod tests {
         };
         let item = plan_item(&plan, "r").unwrap();
         assert_eq!((text(&item, "sk"), text(&item, LAST_REQUEST)), ("P", "r"));
-        assert_eq!(read::<PlanRow>(item).unwrap().plan(WORKSPACE, CONVERSATION), plan);
+        assert_eq!(super::plan(item, WORKSPACE, CONVERSATION).unwrap(), plan);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
@@ -36,8 +36,7 @@ pub struct CaptureRead {
 impl Store {
     /// The workspace's lead capture settings (strongly consistent read). One round trip.
     pub async fn capture(&self, workspace: WorkspaceId) -> Result<Option<Capture>, StoreError> {
-        let row: Option<CaptureRow> = self.get_row(Table::Workspaces, keys::capture(workspace)).await?;
-        Ok(row.map(Capture::from))
+        self.get_row(Table::Workspaces, keys::capture(workspace)).await
     }
 
     /// The workspace's lead capture settings, its lines and brands, whether the service works for it, and the traces of
@@ -60,7 +59,7 @@ impl Store {
         let places: Vec<&Place> = [&of_capture].into_iter().chain(traced).collect();
         let read = self.rows_with_lines(workspace, &places).await?;
         let (mut rows, lines) = (read.rows, read.setting);
-        let capture = rows.read::<CaptureRow>(&of_capture)?.map(Capture::from);
+        let capture: Option<Capture> = rows.read(&of_capture)?;
         if let Some(brand) = capture.as_ref().and_then(|capture| capture.brand.clone()) {
             self.memories.default_brands.keep(workspace, brand, self.now());
         }
@@ -101,7 +100,7 @@ impl Store {
             return Ok(Some(secret));
         }
         let row: Option<SecretRow> = self.get_row(Table::Secrets, keys::capture_secret(workspace)).await?;
-        let secret = row.map(|row| Secret::new(row.secret));
+        let secret = row.map(|row| row.secret);
         if let Some(secret) = &secret {
             self.memories.captcha_secrets.keep(workspace, secret.clone(), now);
         }
@@ -120,8 +119,8 @@ impl Store {
         workspace: WorkspaceId,
         secret: &Secret,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = keys::capture_secret(workspace);
-        let row = row(pk, sk, "captchaSecret", &SecretRow { secret: secret.expose().to_owned() })?;
+        let secret = SecretRow { secret: secret.clone() };
+        let row = row(keys::capture_secret(workspace), "captchaSecret", &secret)?;
         self.write(Write::put(Table::Secrets, row)).await?;
         self.forget_captcha_secret(workspace);
         Ok(())
@@ -129,13 +128,12 @@ impl Store {
 }
 
 fn capture_row(capture: &Capture) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::capture(capture.workspace_id);
-    row(pk, sk, "capture", &CaptureRow::from(capture))
+    row(keys::capture(capture.workspace_id), "capture", capture)
 }
 
 /// `W#K` / `K`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Capture", rename_all = "camelCase")]
 struct CaptureRow {
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
@@ -144,16 +142,19 @@ struct CaptureRow {
     key: CaptureKey,
     #[serde(with = "fields::list")]
     origins: Vec<WebOrigin>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    brand_id: Option<BrandId>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    template_id: Option<TemplateId>,
+    #[serde(rename = "brandId", with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    brand: Option<BrandId>,
+    #[serde(
+        rename = "templateId",
+        with = "fields::optional",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    template: Option<TemplateId>,
     #[serde(with = "fields::text")]
     threshold: Threshold,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    daily_cap: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    phone_cap: Option<u32>,
+    #[serde(flatten, with = "CapsFields")]
+    caps: LeadCaps,
     rate: u32,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
@@ -162,47 +163,20 @@ struct CaptureRow {
     version: u64,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "LeadCaps")]
+struct CapsFields {
+    #[serde(rename = "dailyCap", default, skip_serializing_if = "Option::is_none")]
+    daily: Option<u32>,
+    #[serde(rename = "phoneCap", default, skip_serializing_if = "Option::is_none")]
+    per_phone: Option<u32>,
+}
+
 /// `W#K` / `S`, in the table `secrets`.
 #[derive(Serialize, Deserialize)]
 struct SecretRow {
-    secret: String,
+    #[serde(with = "fields::text")]
+    secret: Secret,
 }
 
-impl From<CaptureRow> for Capture {
-    fn from(row: CaptureRow) -> Self {
-        Self {
-            workspace_id: row.workspace_id,
-            enabled: row.enabled,
-            key: row.key,
-            origins: row.origins,
-            brand: row.brand_id,
-            template: row.template_id,
-            threshold: row.threshold,
-            caps: LeadCaps { daily: row.daily_cap, per_phone: row.phone_cap },
-            rate: row.rate,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&Capture> for CaptureRow {
-    fn from(capture: &Capture) -> Self {
-        Self {
-            workspace_id: capture.workspace_id,
-            enabled: capture.enabled,
-            key: capture.key.clone(),
-            origins: capture.origins.clone(),
-            brand_id: capture.brand.clone(),
-            template_id: capture.template,
-            threshold: capture.threshold,
-            daily_cap: capture.caps.daily,
-            phone_cap: capture.caps.per_phone,
-            rate: capture.rate,
-            created_at: capture.created_at,
-            updated_at: capture.updated_at,
-            version: capture.version,
-        }
-    }
-}
+stored! { Capture = CaptureRow, SecretRow = SecretRow }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use domain::lead::captcha::Score;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm};
-use domain::sending::PartError;
+use domain::sending::{PartError, Progress};
 use domain::{BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadState, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, PK, check_schema, read, row, s, struct_of, text, unreadable};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::messages::row::ProgressField;
@@ -16,8 +16,7 @@ use crate::{StoreError, keys};
 
 /// A lead's row as `request_id` writes it, without its place in the due index.
 pub(crate) fn lead_item(lead: &Lead, request_id: &str) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::lead(lead.workspace_id, lead.id);
-    let mut item = row(pk, sk, "lead", &LeadRow::from(lead))?;
+    let mut item = row(keys::lead(lead.workspace_id, lead.id), "lead", &LeadRow::from(lead))?;
     item.insert("timePk".to_owned(), s(keys::leads_by_time(lead.workspace_id)));
     item.insert("timeSk".to_owned(), s(keys::newest_first(lead.created_at, lead.id)));
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
@@ -59,8 +58,8 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
         message: row.message_id,
         opened: row.opened,
         state: row.state.stage,
-        error: row.error.map(PartError::of),
-        progress: row.progress.into(),
+        error: row.error,
+        progress: row.progress,
         created_at: row.created_at,
         updated_at: row.updated_at,
         version: row.version,
@@ -122,15 +121,18 @@ struct LeadRow {
     opened: bool,
     #[serde(flatten)]
     state: StateFields,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    progress: ProgressField,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    error: Option<PartError>,
+    #[serde(with = "ProgressField")]
+    progress: Progress,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::text")]
     updated_at: Timestamp,
     version: u64,
 }
+
+stored! { LeadRow, StateFields }
 
 /// A consent. It was received when the lead was created, and its page is the lead's `landingUri`.
 #[derive(Serialize, Deserialize)]
@@ -161,8 +163,8 @@ impl From<&Lead> for LeadRow {
             message_id: lead.message,
             opened: lead.opened,
             state: StateFields::of(lead.state),
-            error: lead.error.as_ref().map(|error| error.as_str().to_owned()),
-            progress: ProgressField::from(&lead.progress),
+            error: lead.error.clone(),
+            progress: lead.progress.clone(),
             created_at: lead.created_at,
             updated_at: lead.updated_at,
             version: lead.version,

@@ -7,7 +7,7 @@ use domain::encoding::sha256_hex;
 use domain::{BrandId, Cellphone, LeadId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, Stored, stored};
 use crate::dynamodb::item::{n, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::Write;
@@ -112,13 +112,13 @@ pub(crate) fn put_unless_other_lead(
 const IS_FREE: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
 
 /// The write of a row, unless there is one that has not expired.
-pub(crate) fn put_unless_kept<T: Serialize>(
-    (pk, sk): (String, &'static str),
+pub(crate) fn put_unless_kept<T: Stored>(
+    key: (String, &'static str),
     kind: &'static str,
     body: &T,
     now: Timestamp,
 ) -> Result<Write, StoreError> {
-    let write = Write::put(Table::Leads, row(pk, sk, kind, body)?);
+    let write = Write::put(Table::Leads, row(key, kind, body)?);
     Ok(write.when(IS_FREE).bind(":seconds", n(now.as_seconds())))
 }
 
@@ -141,6 +141,8 @@ pub(crate) struct TokenRow {
     of: String,
     expires_at: i64,
 }
+
+stored! { RepeatRow, TokenRow }
 
 impl TokenRow {
     pub(crate) fn of(lead: LeadId, cellphone: &Cellphone, brand: &BrandId, now: Timestamp) -> Self {

@@ -4,13 +4,13 @@ use domain::media::{Attached, FileName};
 use domain::{FileType, MediaId};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct AttachedField {
-    #[serde(with = "fields::text")]
-    media_id: MediaId,
+#[serde(remote = "Attached", rename_all = "camelCase")]
+struct AttachedField {
+    #[serde(rename = "mediaId", with = "fields::text")]
+    media: MediaId,
     #[serde(with = "fields::text")]
     file_type: FileType,
     content_type: String,
@@ -19,26 +19,4 @@ pub(crate) struct AttachedField {
     size: u64,
 }
 
-impl From<&Attached> for AttachedField {
-    fn from(file: &Attached) -> Self {
-        Self {
-            media_id: file.media,
-            file_type: file.file_type,
-            content_type: file.content_type.clone(),
-            name: file.name.clone(),
-            size: file.size,
-        }
-    }
-}
-
-impl From<AttachedField> for Attached {
-    fn from(field: AttachedField) -> Self {
-        Self {
-            media: field.media_id,
-            file_type: field.file_type,
-            content_type: field.content_type,
-            name: field.name,
-            size: field.size,
-        }
-    }
-}
+stored! { Attached = AttachedField }

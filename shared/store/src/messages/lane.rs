@@ -17,7 +17,7 @@ use crate::dynamodb::read::Query;
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::write::{LAST_REQUEST, Transaction, TwoRoles, Write, Wrote};
 use crate::lanes::counts::Counts;
-use crate::lanes::row::{LaneRow, PlanRow};
+use crate::lanes::row::{LaneRow, plan};
 use crate::lanes::{LaneState, Leased};
 use crate::messages::row::{EntryRow, entry_item, message, message_item};
 use crate::{Store, StoreError, Table, keys};
@@ -118,7 +118,7 @@ impl Store {
         for item in page.items {
             match keys::read_open_entry(text(&item, SK)) {
                 Some(seq) => open.entries.push(Entry { seq, message: read::<EntryRow>(item)?.message_id }),
-                None => open.plan = Some(read::<PlanRow>(item)?.plan(workspace, conversation)),
+                None => open.plan = Some(plan(item, workspace, conversation)?),
             }
         }
         Ok(open)

@@ -9,7 +9,7 @@ use domain::sending::End;
 use domain::{ConversationId, Message, MessageId, PartId, Timestamp, WorkspaceId, error_chain};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, expiring, key, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
@@ -96,10 +96,10 @@ fn provider_id_item(
     created_at: Timestamp,
     kept: Option<Duration>,
 ) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::provider_message(workspace, id);
+    let key = keys::provider_message(workspace, id);
     let PartId { conversation, message, part } = *part;
     let body = ProviderIdRow { conversation_id: conversation, message_id: message, part: Some(part) };
-    Ok(expiring(row(pk, sk, "providerMessage", &body)?, created_at, kept))
+    Ok(expiring(row(key, "providerMessage", &body)?, created_at, kept))
 }
 
 /// `W#P#<provider's id>` / `P`. It expires with the message.
@@ -114,3 +114,5 @@ pub(crate) struct ProviderIdRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) part: Option<usize>,
 }
+
+stored! { ProviderIdRow }

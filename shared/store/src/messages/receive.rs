@@ -32,7 +32,6 @@ use crate::messages::provider_ids::ProviderIdRow;
 use crate::messages::received_ids::received_id_item;
 use crate::messages::row::message_item;
 use crate::messages::take_number;
-use crate::settings::lines::line;
 use crate::{Store, StoreError, Table, keys};
 
 /// The attribute of an identity row that names the conversation into which the contact's last message went.
@@ -132,7 +131,7 @@ impl Store {
         Ok(InboundIds {
             from: from.clone(),
             identity,
-            line: rows.take(&of_line).map(line).transpose()?,
+            line: rows.read(&of_line)?,
             stored: rows.read(&of_own)?.map(message),
             answered: of_answered.map(|place| rows.read(&place)).transpose()?.flatten().map(message),
         })

@@ -35,8 +35,8 @@ pub(crate) fn received_id_item(
     kept: Option<Duration>,
     now: Timestamp,
 ) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::provider_message(message.workspace_id, id);
+    let key = keys::provider_message(message.workspace_id, id);
     let body = ProviderIdRow { conversation_id: message.conversation, message_id: message.id, part: None };
     let kept = kept.map(|kept| kept.max(Received::KNOWN_FOR));
-    Ok(expiring(row(pk, sk, "providerMessage", &body)?, now, kept))
+    Ok(expiring(row(key, "providerMessage", &body)?, now, kept))
 }

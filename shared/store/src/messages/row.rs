@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::media::Attached;
+use domain::message::received::Received;
 use domain::message::summary::Direction;
 use domain::message::{Content, SentBy};
 use domain::sending::{PartError, Progress};
@@ -14,14 +15,12 @@ use domain::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, expiring, read, row, s};
 use crate::dynamodb::write::LAST_REQUEST;
-use crate::messages::attached_field::AttachedField;
 use crate::messages::received_field::ReceivedField;
 use crate::{StoreError, keys};
 
-const KIND: &str = "message";
 /// The attributes for the index `list`: the place in the conversation, and the direction to filter by. They never change.
 pub(crate) const LIST_SK: &str = "listSk";
 pub(crate) const DIRECTION: &str = "direction";
@@ -32,8 +31,8 @@ pub(crate) fn message_item(
     kept: Option<Duration>,
     request_id: &str,
 ) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::message(message.workspace_id, message.conversation, message.id);
-    let mut item = row(pk, sk, KIND, &MessageRow::from(message))?;
+    let key = keys::message(message.workspace_id, message.conversation, message.id);
+    let mut item = row(key, "message", message)?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     item.insert(LIST_SK.to_owned(), s(keys::place(message.seq)));
     item.insert(DIRECTION.to_owned(), s(message.direction().as_str()));
@@ -42,7 +41,7 @@ pub(crate) fn message_item(
 
 /// Reads the message from its row.
 pub(crate) fn message(item: Item) -> Result<Message, StoreError> {
-    Ok(read::<MessageRow>(item)?.into())
+    read(item)
 }
 
 /// The entry of a message that is to be sent, under the message's number. It is kept as long as the message.
@@ -52,7 +51,8 @@ pub(crate) fn entry_item(
     request_id: &str,
 ) -> Result<Item, StoreError> {
     let pk = keys::messages(message.workspace_id, message.conversation);
-    let mut item = row(pk, keys::open_entry(message.seq), "entry", &EntryRow { message_id: message.id })?;
+    let key = (pk, keys::open_entry(message.seq));
+    let mut item = row(key, "entry", &EntryRow { message_id: message.id })?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     Ok(expiring(item, message.created_at, kept))
 }
@@ -67,7 +67,7 @@ pub(crate) struct EntryRow {
 }
 
 /// The attributes of a message's row that a summary needs. The others are not read.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Counted {
     #[serde(with = "fields::text")]
@@ -78,12 +78,12 @@ pub(crate) struct Counted {
     pub(crate) created_at: Timestamp,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct CountedContent {
     written: Option<CountedText>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct CountedText {
     broadcast: bool,
 }
@@ -98,23 +98,27 @@ impl Counted {
 
 /// `W#C#<conversation id>` / `M#<id>`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Message", rename_all = "camelCase")]
 struct MessageRow {
     #[serde(with = "fields::text")]
     id: MessageId,
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
-    #[serde(with = "fields::text")]
-    conversation_id: ConversationId,
+    #[serde(rename = "conversationId", with = "fields::text")]
+    conversation: ConversationId,
     seq: u64,
     #[serde(with = "fields::text")]
     sent_by: SentBy,
-    content: ContentField,
+    #[serde(with = "ContentField")]
+    content: Content,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     reply_to: Option<MessageId>,
-    recipients: Vec<RecipientField>,
-    parts: Vec<PartField>,
-    progress: ProgressField,
+    #[serde(with = "fields::list")]
+    recipients: Vec<Recipient>,
+    #[serde(with = "fields::list")]
+    parts: Vec<Part>,
+    #[serde(with = "ProgressField")]
+    progress: Progress,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::text")]
@@ -123,40 +127,41 @@ struct MessageRow {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(remote = "Content", rename_all = "camelCase")]
 enum ContentField {
     Written {
         #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
         body: Option<MessageBody>,
-        media: Vec<AttachedField>,
+        #[serde(with = "fields::list")]
+        media: Vec<Attached>,
         broadcast: bool,
     },
-    Template(RequestedField),
-    Received(ReceivedField),
+    Template(#[serde(with = "RequestedField")] Requested),
+    Received(#[serde(with = "ReceivedField")] Received),
 }
 
 /// A template with its parameters, in a message and in a plan.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RequestedField {
-    #[serde(with = "fields::text")]
-    template_id: TemplateId,
+#[serde(remote = "Requested")]
+struct RequestedField {
+    #[serde(rename = "templateId", with = "fields::text")]
+    template: TemplateId,
     #[serde(with = "fields::map")]
     parameters: Parameters,
 }
 
 /// A recipient of a message, or of the messages of a plan.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RecipientField {
-    #[serde(with = "fields::text")]
-    contact_id: ContactId,
-    #[serde(with = "fields::text")]
-    channel_id: ChannelId,
+#[serde(remote = "Recipient")]
+struct RecipientField {
+    #[serde(rename = "contactId", with = "fields::text")]
+    contact: ContactId,
+    #[serde(rename = "channelId", with = "fields::text")]
+    channel: ChannelId,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Part", rename_all = "camelCase")]
 struct PartField {
     #[serde(with = "fields::text")]
     recipient: ContactId,
@@ -165,8 +170,8 @@ struct PartField {
     status: MessageStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provider_message_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    error: Option<PartError>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     delivered_at: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
@@ -175,7 +180,7 @@ struct PartField {
 
 /// The progress of a send, in a message and in a lead.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Progress", rename_all = "camelCase")]
 pub(crate) struct ProgressField {
     failures: u32,
     throttled: u32,
@@ -187,143 +192,20 @@ pub(crate) struct ProgressField {
     calling: Option<Uuid>,
 }
 
-impl From<&Message> for MessageRow {
-    fn from(message: &Message) -> Self {
-        Self {
-            id: message.id,
-            workspace_id: message.workspace_id,
-            conversation_id: message.conversation,
-            seq: message.seq,
-            sent_by: message.sent_by,
-            content: ContentField::from(&message.content),
-            reply_to: message.reply_to,
-            recipients: message.recipients.iter().map(RecipientField::from).collect(),
-            parts: message.parts.iter().map(PartField::from).collect(),
-            progress: ProgressField::from(&message.progress),
-            created_at: message.created_at,
-            updated_at: message.updated_at,
-            version: message.version,
-        }
-    }
-}
-
-impl From<MessageRow> for Message {
-    fn from(row: MessageRow) -> Self {
-        Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            conversation: row.conversation_id,
-            seq: row.seq,
-            sent_by: row.sent_by,
-            content: row.content.into(),
-            reply_to: row.reply_to,
-            recipients: row.recipients.into_iter().map(Recipient::from).collect(),
-            parts: row.parts.into_iter().map(Part::from).collect(),
-            progress: row.progress.into(),
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&Content> for ContentField {
-    fn from(content: &Content) -> Self {
-        match content {
-            Content::Written { body, media, broadcast } => Self::Written {
-                body: body.clone(),
-                media: media.iter().map(AttachedField::from).collect(),
-                broadcast: *broadcast,
-            },
-            Content::Template(requested) => Self::Template(requested.into()),
-            Content::Received(received) => Self::Received(received.into()),
-        }
-    }
-}
-
-impl From<ContentField> for Content {
-    fn from(field: ContentField) -> Self {
-        match field {
-            ContentField::Written { body, media, broadcast } => {
-                Self::Written { body, media: media.into_iter().map(Attached::from).collect(), broadcast }
-            }
-            ContentField::Template(requested) => Self::Template(requested.into()),
-            ContentField::Received(received) => Self::Received(received.into()),
-        }
-    }
-}
-
-impl From<&Requested> for RequestedField {
-    fn from(requested: &Requested) -> Self {
-        Self { template_id: requested.template, parameters: requested.parameters.clone() }
-    }
-}
-
-impl From<RequestedField> for Requested {
-    fn from(field: RequestedField) -> Self {
-        Self { template: field.template_id, parameters: field.parameters }
-    }
-}
-
-impl From<&Recipient> for RecipientField {
-    fn from(to: &Recipient) -> Self {
-        Self { contact_id: to.contact, channel_id: to.channel.clone() }
-    }
-}
-
-impl From<RecipientField> for Recipient {
-    fn from(field: RecipientField) -> Self {
-        Self { contact: field.contact_id, channel: field.channel_id }
-    }
-}
-
-impl From<&Progress> for ProgressField {
-    fn from(progress: &Progress) -> Self {
-        let Progress { failures, throttled, since, next_at, calling } = *progress;
-        Self { failures, throttled, since, next_at, calling }
-    }
-}
-
-impl From<ProgressField> for Progress {
-    fn from(field: ProgressField) -> Self {
-        let ProgressField { failures, throttled, since, next_at, calling } = field;
-        Self { failures, throttled, since, next_at, calling }
-    }
-}
-
-impl From<&Part> for PartField {
-    fn from(part: &Part) -> Self {
-        Self {
-            recipient: part.recipient,
-            index: part.index,
-            status: part.status,
-            provider_message_id: part.provider_message_id.clone(),
-            error: part.error.as_ref().map(|error| error.as_str().to_owned()),
-            delivered_at: part.delivered_at,
-            read_at: part.read_at,
-        }
-    }
-}
-
-impl From<PartField> for Part {
-    fn from(field: PartField) -> Self {
-        Self {
-            recipient: field.recipient,
-            index: field.index,
-            status: field.status,
-            provider_message_id: field.provider_message_id,
-            error: field.error.map(PartError::of),
-            delivered_at: field.delivered_at,
-            read_at: field.read_at,
-        }
-    }
+stored! {
+    Message = MessageRow,
+    Requested = RequestedField,
+    Recipient = RecipientField,
+    Part = PartField,
+    EntryRow = EntryRow,
+    Counted = Counted,
 }
 
 #[cfg(test)]
 mod tests {
     use domain::media::FileMissing;
     use domain::media::{FileName, SentAs};
-    use domain::message::received::{Card, Degrees, Location, Received, ReceivedContent, ReceivedText, Said};
+    use domain::message::received::{Card, Degrees, Location, ReceivedContent, ReceivedText, Said};
     use domain::settings::template::ParameterValue;
     use domain::{FileType, MediaId};
 

@@ -10,7 +10,7 @@ use crate::conversations::row::{ANSWER_PK, conversation, lists};
 use crate::dynamodb::item::{Item, PK, SK, key, n, read, s, text};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::write::Write;
-use crate::lanes::row::PlanRow;
+use crate::lanes::row::plan as plan_of;
 use crate::messages::row::{EntryRow, message};
 use crate::{Store, StoreError, StoredAnswer, Table, keys};
 
@@ -75,7 +75,7 @@ impl Store {
         for row in &rows {
             match text(row, SK) {
                 sk if sk.starts_with(keys::MESSAGES) => messages.push(message(row.clone())?),
-                keys::PLAN => plan = Some(read::<PlanRow>(row.clone())?.plan(workspace, id)),
+                keys::PLAN => plan = Some(plan_of(row.clone(), workspace, id)?),
                 _ => {}
             }
         }

@@ -10,7 +10,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{Item, SK, key, n, read, row, text, unreadable};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::write::Write;
@@ -91,8 +91,9 @@ impl Target {
 impl Store {
     /// All erasures of a workspace, the oldest first. One round trip for each megabyte.
     pub async fn erasures(&self, workspace: WorkspaceId) -> Result<Vec<Erasure>, StoreError> {
-        let rows: Vec<ErasureRow> = self.partition(Table::Workspaces, keys::erasures(workspace)).await?;
-        let mut erasures: Vec<Erasure> = rows.into_iter().map(|row| row.erasure(workspace)).collect();
+        let rows: Vec<Erasure> = self.partition(Table::Workspaces, keys::erasures(workspace)).await?;
+        let of_workspace = |row| Erasure { workspace_id: workspace, ..row };
+        let mut erasures: Vec<Erasure> = rows.into_iter().map(of_workspace).collect();
         erasures.sort_by_key(|erasure| (erasure.asked_at, erasure.id));
         Ok(erasures)
     }
@@ -100,8 +101,7 @@ impl Store {
     /// Stores the next version of an erasure, or a new one. Returns `false` if another command did. One round
     /// trip.
     pub async fn keep_erasure(&self, erasure: &Erasure) -> Result<bool, StoreError> {
-        let (pk, sk) = keys::erasure(erasure.workspace_id, erasure.id);
-        let row = row(pk, sk, "erasure", &ErasureRow::from(erasure))?;
+        let row = row(keys::erasure(erasure.workspace_id, erasure.id), "erasure", erasure)?;
         match erasure.version {
             1 => self.put_first(Table::Workspaces, row).await,
             version => self.put_next(Table::Workspaces, row, version - 1).await,
@@ -120,7 +120,7 @@ impl Store {
     /// Stores what an erasure found. A target that is stored already stays as it is. One round trip.
     pub async fn add_target(&self, of: &Erasure, target: &Target) -> Result<(), StoreError> {
         let pk = keys::erasure_targets(of.workspace_id, of.id);
-        let row = row(pk, target.sort_key(), "erasureTarget", &TargetRow { counts: None })?;
+        let row = row((pk, target.sort_key()), "erasureTarget", &TargetRow { counts: None })?;
         self.write(Write::put(Table::Workspaces, row).when_absent()).await?;
         Ok(())
     }
@@ -176,21 +176,14 @@ struct TargetRow {
 
 /// `W#P` / erasure id.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Erasure", rename_all = "camelCase")]
 struct ErasureRow {
     #[serde(with = "fields::text")]
     id: ErasureId,
-    #[serde(with = "fields::list")]
-    contacts: Vec<ContactId>,
-    /// Empty once the erasure is done.
-    #[serde(with = "fields::list", default, skip_serializing_if = "Vec::is_empty")]
-    cellphones: Vec<Cellphone>,
-    /// Empty once the erasure is done.
-    #[serde(with = "fields::list", default, skip_serializing_if = "Vec::is_empty")]
-    emails: Vec<Email>,
-    /// Empty once the erasure is done.
-    #[serde(with = "fields::list", default, skip_serializing_if = "Vec::is_empty")]
-    user_ids: Vec<ProviderUserId>,
+    #[serde(skip, default = "OfKey::placeholder")]
+    workspace_id: WorkspaceId,
+    #[serde(flatten, with = "PersonFields")]
+    person: Person,
     digests: BTreeSet<String>,
     #[serde(with = "fields::text")]
     state: ErasureState,
@@ -204,45 +197,18 @@ struct ErasureRow {
     version: u64,
 }
 
-impl From<&Erasure> for ErasureRow {
-    fn from(erasure: &Erasure) -> Self {
-        let Person { contacts, cellphones, emails, user_ids } = erasure.person.clone();
-        Self {
-            id: erasure.id,
-            contacts: contacts.into_iter().collect(),
-            cellphones: cellphones.into_iter().collect(),
-            emails: emails.into_iter().collect(),
-            user_ids: user_ids.into_iter().collect(),
-            digests: erasure.digests.clone(),
-            state: erasure.state,
-            asked_at: erasure.asked_at,
-            settled_from: erasure.settled_from,
-            done_at: erasure.done_at,
-            counts: erasure.counts.clone(),
-            version: erasure.version,
-        }
-    }
+/// Only the contacts are left once the erasure is done.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Person", rename_all = "camelCase")]
+struct PersonFields {
+    #[serde(with = "fields::list")]
+    contacts: BTreeSet<ContactId>,
+    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    cellphones: BTreeSet<Cellphone>,
+    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    emails: BTreeSet<Email>,
+    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    user_ids: BTreeSet<ProviderUserId>,
 }
 
-impl ErasureRow {
-    fn erasure(self, workspace_id: WorkspaceId) -> Erasure {
-        let person = Person {
-            contacts: self.contacts.into_iter().collect(),
-            cellphones: self.cellphones.into_iter().collect(),
-            emails: self.emails.into_iter().collect(),
-            user_ids: self.user_ids.into_iter().collect(),
-        };
-        Erasure {
-            id: self.id,
-            workspace_id,
-            person,
-            digests: self.digests,
-            state: self.state,
-            asked_at: self.asked_at,
-            settled_from: self.settled_from,
-            done_at: self.done_at,
-            counts: self.counts,
-            version: self.version,
-        }
-    }
-}
+stored! { Erasure = ErasureRow, TargetRow = TargetRow }

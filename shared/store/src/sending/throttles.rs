@@ -5,8 +5,9 @@
 
 use domain::sending::End;
 use domain::{ChannelId, LineThrottle, Timestamp, WorkspaceId, error_chain};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{key, n};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
@@ -68,7 +69,7 @@ impl Store {
 }
 
 /// `W#T#<channel>` / `T`.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ThrottleRow {
     /// Milliseconds since 1970.
@@ -76,6 +77,8 @@ struct ThrottleRow {
     throttled_times: u32,
     expires_at: i64,
 }
+
+stored! { ThrottleRow }
 
 impl From<ThrottleRow> for LineThrottle {
     fn from(row: ThrottleRow) -> Self {

@@ -8,7 +8,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
@@ -20,9 +20,7 @@ impl Store {
     /// All definitions of the workspace, including archived ones. One round trip for each megabyte (a hundred
     /// definitions of ordinary size are a few kilobytes).
     pub async fn definitions(&self, workspace: WorkspaceId) -> Result<Definitions, StoreError> {
-        let rows: Vec<DefinitionRow> =
-            self.partition(Table::Workspaces, keys::definitions(workspace)).await?;
-        Ok(Definitions::new(rows.into_iter().map(AttributeDefinition::from).collect()))
+        Ok(Definitions::new(self.partition(Table::Workspaces, keys::definitions(workspace)).await?))
     }
 
     /// All definitions of the workspace as they are now, from the memory of this process if they did not change. One
@@ -65,14 +63,13 @@ impl Store {
 }
 
 fn definition_row(definition: &AttributeDefinition) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::definition(definition.workspace_id, definition.id);
-    row(pk, sk, "attribute", &DefinitionRow::from(definition))
+    row(keys::definition(definition.workspace_id, definition.id), "attribute", definition)
 }
 
 /// `W#A` / attribute id.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct DefinitionRow {
+#[serde(remote = "AttributeDefinition", rename_all = "camelCase")]
+struct DefinitionRow {
     #[serde(with = "fields::text")]
     id: AttributeId,
     #[serde(with = "fields::text")]
@@ -83,7 +80,8 @@ pub(crate) struct DefinitionRow {
     key_name: String,
     #[serde(rename = "type", with = "fields::text")]
     attribute_type: AttributeType,
-    closed_values: Vec<ClosedValueField>,
+    #[serde(with = "fields::list")]
+    closed_values: Vec<ClosedValue>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
@@ -92,44 +90,11 @@ pub(crate) struct DefinitionRow {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "ClosedValue")]
 struct ClosedValueField {
     #[serde(with = "fields::text")]
     id: ClosedValueId,
     value: String,
 }
 
-impl From<DefinitionRow> for AttributeDefinition {
-    fn from(row: DefinitionRow) -> Self {
-        let value = |field: ClosedValueField| ClosedValue { id: field.id, value: field.value };
-        Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            category: row.category,
-            is_required: row.is_required,
-            key_name: row.key_name,
-            attribute_type: row.attribute_type,
-            closed_values: row.closed_values.into_iter().map(value).collect(),
-            created_at: row.created_at,
-            deleted_at: row.deleted_at,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&AttributeDefinition> for DefinitionRow {
-    fn from(definition: &AttributeDefinition) -> Self {
-        let field = |value: &ClosedValue| ClosedValueField { id: value.id, value: value.value.clone() };
-        Self {
-            id: definition.id,
-            workspace_id: definition.workspace_id,
-            category: definition.category,
-            is_required: definition.is_required,
-            key_name: definition.key_name.clone(),
-            attribute_type: definition.attribute_type,
-            closed_values: definition.closed_values.iter().map(field).collect(),
-            created_at: definition.created_at,
-            deleted_at: definition.deleted_at,
-            version: definition.version,
-        }
-    }
-}
+stored! { AttributeDefinition = DefinitionRow, ClosedValue = ClosedValueField }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use domain::{ChannelId, Timestamp, WorkspaceId, error_chain};
 use serde::{Deserialize, Serialize};
 
+use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{Item, key, n, row};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
@@ -70,7 +71,7 @@ impl Store {
         if let Wrote::Done(_) = self.write(seen).await? {
             return Ok(());
         }
-        let begun = Write::put(Table::Contacts, first_row(pk, sk, at)?)
+        let begun = Write::put(Table::Contacts, first_row((pk, sk), at)?)
             .when("attribute_not_exists(pk) OR seenAt < :silent")
             .bind(":silent", silent);
         self.write(begun).await.map(drop)
@@ -84,9 +85,9 @@ pub(crate) fn forget_inbound(workspace: WorkspaceId, line: &ChannelId) -> Write 
     Write::delete(Table::Contacts, key(pk, sk))
 }
 
-fn first_row(pk: String, sk: &str, at: Timestamp) -> Result<Item, StoreError> {
+fn first_row(key: (String, &str), at: Timestamp) -> Result<Item, StoreError> {
     let at = at.as_millis();
-    row(pk, sk, "inboundLine", &InboundLineRow { since: at, seen_at: at })
+    row(key, "inboundLine", &InboundLineRow { since: at, seen_at: at })
 }
 
 /// `W#I#<line>` / `I`. Milliseconds since 1970.
@@ -98,3 +99,5 @@ struct InboundLineRow {
     /// A message of the last day in which one came.
     seen_at: i64,
 }
+
+stored! { InboundLineRow }

@@ -4,6 +4,7 @@ use domain::WorkspaceId;
 use domain::inbound::keywords::Keywords;
 use serde::{Deserialize, Serialize};
 
+use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{key, row, unreadable};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
@@ -43,7 +44,7 @@ impl Store {
             None => Write::delete(Table::Workspaces, key(pk, sk)),
             Some(own) => {
                 let body = KeywordsRow { stop: own.stop().to_vec(), start: own.start().to_vec() };
-                Write::put(Table::Workspaces, row(pk, sk, "keywords", &body)?)
+                Write::put(Table::Workspaces, row((pk, sk), "keywords", &body)?)
             }
         };
         self.write(write).await?;
@@ -58,3 +59,5 @@ struct KeywordsRow {
     stop: Vec<String>,
     start: Vec<String>,
 }
+
+stored! { KeywordsRow }

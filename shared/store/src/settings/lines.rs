@@ -5,7 +5,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, read, row, s, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::versions::{delete_write, replace_write};
@@ -21,8 +21,8 @@ impl Store {
         let mut lines = Lines::default();
         for item in self.query_all(Query::of(Table::Workspaces, keys::lines(workspace))).await? {
             match text(&item, "kind") {
-                BRAND => lines.brands.push(read::<BrandRow>(item)?.into()),
-                _ => lines.lines.push(read::<LineRow>(item)?.into()),
+                BRAND => lines.brands.push(read(item)?),
+                _ => lines.lines.push(read(item)?),
             }
         }
         lines.brands.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
@@ -47,8 +47,7 @@ impl Store {
         workspace: WorkspaceId,
         channel: &ChannelId,
     ) -> Result<Option<Line>, StoreError> {
-        let row: Option<LineRow> = self.get_row(Table::Workspaces, keys::line(workspace, channel)).await?;
-        Ok(row.map(Line::from))
+        self.get_row(Table::Workspaces, keys::line(workspace, channel)).await
     }
 
     /// Stores a brand that [`Lines::admit_brand`] accepted for the workspace as `seen`. Returns `false` if
@@ -191,7 +190,7 @@ impl Store {
         }
         let row: Option<TokenRow> =
             self.get_row(Table::Secrets, keys::line_secret(workspace, channel)).await?;
-        let token = row.map(|row| Secret::new(row.token));
+        let token = row.map(|row| row.token);
         if let Some(token) = &token {
             self.memories.line_tokens.keep(of, token.clone(), now);
         }
@@ -225,53 +224,44 @@ pub enum LineCreated {
 
 /// The claim of a line, by a workspace that has it already or if nobody has it.
 fn claim(line: &Line) -> Result<Write, StoreError> {
-    let (pk, sk) = keys::line_claim(&line.channel);
-    let claim = row(pk, sk, "lineClaim", &ClaimRow { workspace_id: line.workspace_id })?;
-    Ok(Write::put(Table::Workspaces, claim)
+    let claim = ClaimRow { workspace_id: line.workspace_id };
+    Ok(Write::put(Table::Workspaces, row(keys::line_claim(&line.channel), "lineClaim", &claim)?)
         .when("attribute_not_exists(pk) OR workspaceId = :own")
         .bind(":own", s(line.workspace_id.to_string())))
 }
 
 /// The entry that finds the workspace by the account of its line.
 fn account_row(line: &Line) -> Result<Item, StoreError> {
-    let (pk, sk) = (keys::workspaces_of_account(&line.business_account), line.workspace_id.to_string());
-    row(pk, sk, "accountOfWorkspace", &ClaimRow { workspace_id: line.workspace_id })
+    let key = (keys::workspaces_of_account(&line.business_account), line.workspace_id.to_string());
+    row(key, "accountOfWorkspace", &ClaimRow { workspace_id: line.workspace_id })
 }
 
 /// The kinds of rows in the partition.
 const LINE: &str = "line";
 const BRAND: &str = "brand";
 
-/// Reads the row of a line.
-pub(crate) fn line(item: Item) -> Result<Line, StoreError> {
-    Ok(read::<LineRow>(item)?.into())
-}
-
 fn line_row(line: &Line) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::line(line.workspace_id, &line.channel);
-    row(pk, sk, LINE, &LineRow::from(line))
+    row(keys::line(line.workspace_id, &line.channel), LINE, line)
 }
 
 fn brand_row(brand: &Brand) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::brand(brand.workspace_id, &brand.id);
-    row(pk, sk, BRAND, &BrandRow::from(brand))
+    row(keys::brand(brand.workspace_id, &brand.id), BRAND, brand)
 }
 
 fn token_row(workspace: WorkspaceId, channel: &ChannelId, token: &Secret) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::line_secret(workspace, channel);
-    row(pk, sk, "lineToken", &TokenRow { token: token.expose().to_owned() })
+    row(keys::line_secret(workspace, channel), "lineToken", &TokenRow { token: token.clone() })
 }
 
 /// `W#L` / `L#<channel>`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Line", rename_all = "camelCase")]
 struct LineRow {
     #[serde(with = "fields::text")]
     channel: ChannelId,
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
-    #[serde(with = "fields::text")]
-    brand_id: BrandId,
+    #[serde(rename = "brandId", with = "fields::text")]
+    brand: BrandId,
     #[serde(with = "fields::text")]
     business_account: BusinessAccountId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -283,7 +273,7 @@ struct LineRow {
 
 /// `W#L` / `B#<brand>`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Brand", rename_all = "camelCase")]
 struct BrandRow {
     #[serde(with = "fields::text")]
     id: BrandId,
@@ -308,59 +298,8 @@ struct ClaimRow {
 /// `W#L#<channel>` / `S`, in the table `secrets`.
 #[derive(Serialize, Deserialize)]
 struct TokenRow {
-    token: String,
+    #[serde(with = "fields::text")]
+    token: Secret,
 }
 
-impl From<LineRow> for Line {
-    fn from(row: LineRow) -> Self {
-        Self {
-            channel: row.channel,
-            workspace_id: row.workspace_id,
-            brand: row.brand_id,
-            business_account: row.business_account,
-            name: row.name,
-            created_at: row.created_at,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&Line> for LineRow {
-    fn from(line: &Line) -> Self {
-        Self {
-            channel: line.channel.clone(),
-            workspace_id: line.workspace_id,
-            brand_id: line.brand.clone(),
-            business_account: line.business_account.clone(),
-            name: line.name.clone(),
-            created_at: line.created_at,
-            version: line.version,
-        }
-    }
-}
-
-impl From<BrandRow> for Brand {
-    fn from(row: BrandRow) -> Self {
-        Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            name: row.name,
-            line: row.line,
-            created_at: row.created_at,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&Brand> for BrandRow {
-    fn from(brand: &Brand) -> Self {
-        Self {
-            id: brand.id.clone(),
-            workspace_id: brand.workspace_id,
-            name: brand.name.clone(),
-            line: brand.line.clone(),
-            created_at: brand.created_at,
-            version: brand.version,
-        }
-    }
-}
+stored! { Line = LineRow, Brand = BrandRow, ClaimRow = ClaimRow, TokenRow = TokenRow }

@@ -3,7 +3,7 @@
 use domain::{ProviderApp, ProviderAppId, Secret, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, row};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
@@ -11,8 +11,7 @@ use crate::{Store, StoreError, Table, keys};
 impl Store {
     /// All apps of the deployment, by id. One round trip.
     pub async fn provider_apps(&self) -> Result<Vec<ProviderApp>, StoreError> {
-        let rows = self.partition::<AppRow>(Table::Secrets, keys::provider_apps()).await?;
-        let mut apps: Vec<ProviderApp> = rows.into_iter().map(ProviderApp::from).collect();
+        let mut apps: Vec<ProviderApp> = self.partition(Table::Secrets, keys::provider_apps()).await?;
         apps.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(apps)
     }
@@ -38,60 +37,31 @@ impl Store {
 }
 
 fn app_item(app: &ProviderApp) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::provider_app(&app.id);
-    row(pk, sk, "providerApp", &AppRow::from(app))
+    row(keys::provider_app(&app.id), "providerApp", app)
 }
 
 /// `<nil>#P` / `<app>`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "ProviderApp", rename_all = "camelCase")]
 struct AppRow {
     #[serde(with = "fields::text")]
     id: ProviderAppId,
+    #[serde(
+        rename = "workspaceId",
+        with = "fields::optional",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    workspace: Option<WorkspaceId>,
+    #[serde(with = "fields::text")]
+    secret: Secret,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    workspace_id: Option<WorkspaceId>,
-    secret: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    previous: Option<PreviousField>,
-    verify_token: String,
+    previous: Option<(Secret, Timestamp)>,
+    #[serde(with = "fields::text")]
+    verify_token: Secret,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
 }
 
-#[derive(Serialize, Deserialize)]
-struct PreviousField {
-    secret: String,
-    #[serde(with = "fields::text")]
-    until: Timestamp,
-}
-
-impl From<AppRow> for ProviderApp {
-    fn from(row: AppRow) -> Self {
-        Self {
-            id: row.id,
-            workspace: row.workspace_id,
-            secret: Secret::new(row.secret),
-            previous: row.previous.map(|previous| (Secret::new(previous.secret), previous.until)),
-            verify_token: Secret::new(row.verify_token),
-            created_at: row.created_at,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&ProviderApp> for AppRow {
-    fn from(app: &ProviderApp) -> Self {
-        let previous = app.previous.as_ref();
-        Self {
-            id: app.id.clone(),
-            workspace_id: app.workspace,
-            secret: app.secret.expose().to_owned(),
-            previous: previous
-                .map(|(secret, until)| PreviousField { secret: secret.expose().to_owned(), until: *until }),
-            verify_token: app.verify_token.expose().to_owned(),
-            created_at: app.created_at,
-            version: app.version,
-        }
-    }
-}
+stored! { ProviderApp = AppRow }

@@ -3,7 +3,7 @@
 use domain::{Team, TeamId, Timestamp, UserId, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
@@ -19,8 +19,7 @@ impl Store {
 
     /// All teams of the workspace, oldest first. One round trip.
     pub async fn teams(&self, workspace: WorkspaceId) -> Result<Vec<Team>, StoreError> {
-        let rows: Vec<TeamRow> = self.partition(Table::Workspaces, keys::teams(workspace)).await?;
-        let mut teams: Vec<Team> = rows.into_iter().map(Team::from).collect();
+        let mut teams: Vec<Team> = self.partition(Table::Workspaces, keys::teams(workspace)).await?;
         teams.sort_by_key(|team| (team.created_at, team.id));
         Ok(teams)
     }
@@ -80,58 +79,33 @@ pub(crate) fn team_place(workspace: WorkspaceId, id: TeamId) -> Place {
 
 /// The team at this place, if it exists.
 pub(crate) fn take_team(rows: &mut Rows, place: &Place) -> Result<Option<Team>, StoreError> {
-    Ok(rows.read::<TeamRow>(place)?.map(Team::from))
+    rows.read(place)
 }
 
 fn team_row(team: &Team) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::team(team.workspace_id, team.id);
-    row(pk, sk, "team", &TeamRow::from(team))
+    row(keys::team(team.workspace_id, team.id), "team", team)
 }
 
 /// `W#R#<team id>` / `R`. The number of turns that were taken.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct TurnsRow {
     turns: u64,
 }
 
 /// `W#T` / team id.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct TeamRow {
+#[serde(remote = "Team", rename_all = "camelCase")]
+struct TeamRow {
     #[serde(with = "fields::text")]
     id: TeamId,
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
     name: String,
-    #[serde(with = "fields::list")]
-    member_ids: Vec<UserId>,
+    #[serde(rename = "memberIds", with = "fields::list")]
+    members: Vec<UserId>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
 }
 
-impl From<TeamRow> for Team {
-    fn from(row: TeamRow) -> Self {
-        Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            name: row.name,
-            members: row.member_ids,
-            created_at: row.created_at,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&Team> for TeamRow {
-    fn from(team: &Team) -> Self {
-        Self {
-            id: team.id,
-            workspace_id: team.workspace_id,
-            name: team.name.clone(),
-            member_ids: team.members.clone(),
-            created_at: team.created_at,
-            version: team.version,
-        }
-    }
-}
+stored! { TurnsRow = TurnsRow, Team = TeamRow }

@@ -1,13 +1,13 @@
 //! Message templates of workspaces and of the platform. Each scope is a partition.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::settings::line::Provider;
 use domain::settings::template::{ContactField, Decision, ParameterValue, Source, Variable, Verdict};
 use domain::{BusinessAccountId, Template, TemplateId, TemplateScope, Timestamp, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, SCHEMA, key, n, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
@@ -32,14 +32,12 @@ impl Store {
         scope: TemplateScope,
         id: TemplateId,
     ) -> Result<Option<Template>, StoreError> {
-        let row: Option<TemplateRow> = self.get_row(Table::Workspaces, keys::template(scope, id)).await?;
-        Ok(row.map(Template::from))
+        self.get_row(Table::Workspaces, keys::template(scope, id)).await
     }
 
     /// All templates of a scope, oldest first. One round trip for each megabyte.
     pub async fn templates_of(&self, scope: TemplateScope) -> Result<Vec<Template>, StoreError> {
-        let rows: Vec<TemplateRow> = self.partition(Table::Workspaces, keys::templates(scope)).await?;
-        let mut templates: Vec<Template> = rows.into_iter().map(Template::from).collect();
+        let mut templates: Vec<Template> = self.partition(Table::Workspaces, keys::templates(scope)).await?;
         templates.sort_by_key(|template| (template.created_at, template.id));
         Ok(templates)
     }
@@ -132,8 +130,7 @@ pub(crate) fn take_templates(
     rows: &mut Rows,
     places: &[Place],
 ) -> Result<BTreeMap<TemplateId, Template>, StoreError> {
-    let found = places.iter().filter_map(|place| rows.read::<TemplateRow>(place).transpose());
-    let found = found.map(|row| row.map(Template::from));
+    let found = places.iter().filter_map(|place| rows.read::<Template>(place).transpose());
     found.map(|template| template.map(|template| (template.id, template))).collect()
 }
 
@@ -148,38 +145,45 @@ impl TemplateOwner {
 }
 
 /// The version of the platform's templates.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct VersionRow {
     version: u64,
 }
 
 fn template_row(template: &Template) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::template(template.scope, template.id);
-    row(pk, sk, "template", &TemplateRow::from(template))
+    row(keys::template(template.scope, template.id), "template", template)
 }
 
 /// `W#M` / template id; under the nil UUID for templates of the platform.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Template", rename_all = "camelCase")]
 struct TemplateRow {
     #[serde(with = "fields::text")]
     id: TemplateId,
-    /// Absent for templates of the platform.
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    workspace_id: Option<WorkspaceId>,
+    #[serde(flatten, with = "fields::Shaped::<ScopeFields>")]
+    scope: TemplateScope,
     #[serde(with = "fields::text")]
     provider: Provider,
     name: String,
     language: String,
-    variables: Vec<VariableField>,
     #[serde(with = "fields::list")]
-    approved_by: Vec<BusinessAccountId>,
+    variables: Vec<Variable>,
+    #[serde(with = "fields::list")]
+    approved_by: BTreeSet<BusinessAccountId>,
     /// Absent if the provider has decided nothing yet.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    decisions: Vec<DecisionField>,
+    #[serde(with = "decisions", default, skip_serializing_if = "BTreeMap::is_empty")]
+    decisions: BTreeMap<BusinessAccountId, Decision>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ScopeFields {
+    /// Absent for templates of the platform.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    workspace_id: Option<WorkspaceId>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -193,9 +197,16 @@ struct DecisionField {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Variable")]
 struct VariableField {
     name: String,
+    #[serde(flatten, with = "fields::Shaped::<SourceFields>")]
+    source: Source,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SourceFields {
     /// The contact's field with the value. Absent if the caller gives the value.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     contact_field: Option<ContactField>,
@@ -203,71 +214,65 @@ struct VariableField {
     fallback: Option<ParameterValue>,
 }
 
-impl From<TemplateRow> for Template {
-    fn from(row: TemplateRow) -> Self {
-        Self {
-            id: row.id,
-            scope: row.workspace_id.map_or(TemplateScope::Platform, TemplateScope::Workspace),
-            provider: row.provider,
-            name: row.name,
-            language: row.language,
-            variables: row.variables.into_iter().map(Variable::from).collect(),
-            approved_by: row.approved_by.into_iter().collect(),
-            decisions: row
-                .decisions
-                .into_iter()
-                .map(|DecisionField { account, verdict, at }| (account, Decision { verdict, at }))
-                .collect(),
-            created_at: row.created_at,
-            version: row.version,
+mod decisions {
+    use std::collections::BTreeMap;
+
+    use domain::BusinessAccountId;
+    use domain::settings::template::Decision;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::DecisionField;
+
+    type Decisions = BTreeMap<BusinessAccountId, Decision>;
+
+    pub(super) fn serialize<S: Serializer>(decisions: &Decisions, to: S) -> Result<S::Ok, S::Error> {
+        let field = |(account, Decision { verdict, at }): (&BusinessAccountId, &Decision)| DecisionField {
+            account: account.clone(),
+            verdict: *verdict,
+            at: *at,
+        };
+        to.collect_seq(decisions.iter().map(field))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Decisions, D::Error> {
+        let fields = Vec::<DecisionField>::deserialize(from)?;
+        let decision = |DecisionField { account, verdict, at }| (account, Decision { verdict, at });
+        Ok(fields.into_iter().map(decision).collect())
+    }
+}
+
+stored! { Template = TemplateRow, Variable = VariableField, VersionRow = VersionRow }
+
+impl From<&TemplateScope> for ScopeFields {
+    fn from(scope: &TemplateScope) -> Self {
+        let workspace_id = match scope {
+            TemplateScope::Workspace(workspace) => Some(*workspace),
+            TemplateScope::Platform => None,
+        };
+        Self { workspace_id }
+    }
+}
+
+impl From<ScopeFields> for TemplateScope {
+    fn from(fields: ScopeFields) -> Self {
+        fields.workspace_id.map_or(Self::Platform, Self::Workspace)
+    }
+}
+
+impl From<&Source> for SourceFields {
+    fn from(source: &Source) -> Self {
+        match source {
+            Source::Caller => Self { contact_field: None, fallback: None },
+            Source::Contact { field, fallback } => {
+                Self { contact_field: Some(*field), fallback: fallback.clone() }
+            }
         }
     }
 }
 
-impl From<&Template> for TemplateRow {
-    fn from(template: &Template) -> Self {
-        Self {
-            id: template.id,
-            workspace_id: match template.scope {
-                TemplateScope::Workspace(workspace) => Some(workspace),
-                TemplateScope::Platform => None,
-            },
-            provider: template.provider,
-            name: template.name.clone(),
-            language: template.language.clone(),
-            variables: template.variables.iter().map(VariableField::from).collect(),
-            approved_by: template.approved_by.iter().cloned().collect(),
-            decisions: template
-                .decisions
-                .iter()
-                .map(|(account, Decision { verdict, at })| DecisionField {
-                    account: account.clone(),
-                    verdict: *verdict,
-                    at: *at,
-                })
-                .collect(),
-            created_at: template.created_at,
-            version: template.version,
-        }
-    }
-}
-
-impl From<VariableField> for Variable {
-    fn from(field: VariableField) -> Self {
-        let source = match field.contact_field {
-            Some(of_contact) => Source::Contact { field: of_contact, fallback: field.fallback },
-            None => Source::Caller,
-        };
-        Self { name: field.name, source }
-    }
-}
-
-impl From<&Variable> for VariableField {
-    fn from(variable: &Variable) -> Self {
-        let (contact_field, fallback) = match &variable.source {
-            Source::Caller => (None, None),
-            Source::Contact { field, fallback } => (Some(*field), fallback.clone()),
-        };
-        Self { name: variable.name.clone(), contact_field, fallback }
+impl From<SourceFields> for Source {
+    fn from(fields: SourceFields) -> Self {
+        let of_contact = |field| Self::Contact { field, fallback: fields.fallback };
+        fields.contact_field.map_or(Self::Caller, of_contact)
     }
 }

@@ -5,7 +5,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::replace_write;
@@ -15,8 +15,7 @@ use crate::{Store, StoreError, Table, keys};
 impl Store {
     /// The user with this id. One round trip.
     pub async fn user(&self, workspace: WorkspaceId, id: UserId) -> Result<Option<User>, StoreError> {
-        let row: Option<UserRow> = self.get_row(Table::Workspaces, keys::user(workspace, id)).await?;
-        Ok(row.map(User::from))
+        self.get_row(Table::Workspaces, keys::user(workspace, id)).await
     }
 
     /// The user that this reference names. One round trip, also by e-mail address, because both rows contain
@@ -27,7 +26,7 @@ impl Store {
         named: &UserRef,
     ) -> Result<Option<User>, StoreError> {
         let place = user_place(workspace, named);
-        Ok(self.rows_at([&place]).await?.read::<UserRow>(&place)?.map(User::from))
+        self.rows_at([&place]).await?.read(&place)
     }
 
     /// The users that these references name, including disabled ones. A user that is named by id and by
@@ -44,8 +43,7 @@ impl Store {
 
     /// All users of the workspace, including disabled ones, oldest first. One round trip for each megabyte.
     pub async fn users(&self, workspace: WorkspaceId) -> Result<Vec<User>, StoreError> {
-        let rows: Vec<UserRow> = self.partition(Table::Workspaces, keys::users(workspace)).await?;
-        let mut users: Vec<User> = rows.into_iter().map(User::from).collect();
+        let mut users: Vec<User> = self.partition(Table::Workspaces, keys::users(workspace)).await?;
         users.sort_by_key(|user| (user.created_at, user.id));
         Ok(users)
     }
@@ -77,8 +75,7 @@ pub(crate) fn user_place(workspace: WorkspaceId, named: &UserRef) -> Place {
 
 /// The users at these places, each row once.
 pub(crate) fn take_users(rows: &mut Rows, places: &[Place]) -> Result<Vec<User>, StoreError> {
-    let found = places.iter().filter_map(|place| rows.read::<UserRow>(place).transpose());
-    found.map(|row| Ok(row?.into())).collect()
+    places.iter().filter_map(|place| rows.read(place).transpose()).collect()
 }
 
 /// The result of creating a user.
@@ -92,16 +89,15 @@ pub enum UserCreated {
 
 /// The user's row and its copy by e-mail address.
 fn user_rows(user: &User) -> Result<[Item; 2], StoreError> {
-    let body = UserRow::from(user);
-    let (pk, sk) = keys::user(user.workspace_id, user.id);
-    let (copy_pk, copy_sk) = keys::user_by_email(user.workspace_id, &user.email);
-    Ok([row(pk, sk, "user", &body)?, row(copy_pk, copy_sk, "userByEmail", &body)?])
+    let (of_id, of_email) =
+        (keys::user(user.workspace_id, user.id), keys::user_by_email(user.workspace_id, &user.email));
+    Ok([row(of_id, "user", user)?, row(of_email, "userByEmail", user)?])
 }
 
 /// `W#U` / user id, and its copy `W#UE#<e-mail>` / `U`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct UserRow {
+#[serde(remote = "User", rename_all = "camelCase")]
+struct UserRow {
     #[serde(with = "fields::text")]
     id: UserId,
     #[serde(with = "fields::text")]
@@ -125,38 +121,4 @@ pub(crate) struct UserRow {
     version: u64,
 }
 
-impl From<UserRow> for User {
-    fn from(row: UserRow) -> Self {
-        Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            status: row.status,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            first_name: row.first_name,
-            last_name: row.last_name,
-            email: row.email,
-            cellphone: row.cellphone,
-            language: row.language,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&User> for UserRow {
-    fn from(user: &User) -> Self {
-        Self {
-            id: user.id,
-            workspace_id: user.workspace_id,
-            status: user.status,
-            created_at: user.created_at,
-            updated_at: user.updated_at,
-            first_name: user.first_name.clone(),
-            last_name: user.last_name.clone(),
-            email: user.email.clone(),
-            cellphone: user.cellphone.clone(),
-            language: user.language,
-            version: user.version,
-        }
-    }
-}
+stored! { User = UserRow }

@@ -5,7 +5,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, n, read, row, s};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::write::{LAST_REQUEST, Transaction, Write};
@@ -21,7 +21,7 @@ impl Store {
 
     /// The workspace of a row that was just read. The process remembers its shards and its onboarding.
     pub(crate) fn workspace_in(&self, row: Item) -> Result<Workspace, StoreError> {
-        let workspace = Workspace::from(read::<WorkspaceRow>(row)?);
+        let workspace = read::<Workspace>(row)?;
         self.memories.shards.keep(workspace.id, Shards::of(&workspace), self.now());
         self.memories.onboardings.keep(workspace.id, workspace.onboarding.clone(), self.now());
         Ok(workspace)
@@ -61,8 +61,7 @@ impl Store {
         let places: Vec<Place> =
             listed.iter().map(|listed| Place::of(Table::Workspaces, keys::workspace(listed.id))).collect();
         let rows = self.rows_at(&places).await?.into_items();
-        let rows = rows.map(read::<WorkspaceRow>).collect::<Result<Vec<_>, _>>()?;
-        let mut workspaces: Vec<Workspace> = rows.into_iter().map(Workspace::from).collect();
+        let mut workspaces: Vec<Workspace> = rows.map(read).collect::<Result<_, _>>()?;
         workspaces.sort_by_key(|workspace| (workspace.created_at, workspace.id));
         Ok(workspaces)
     }
@@ -75,8 +74,7 @@ impl Store {
 
     /// The row of a workspace that was changed now.
     pub(crate) fn workspace_row(&self, workspace: &Workspace) -> Result<Item, StoreError> {
-        let (pk, sk) = keys::workspace(workspace.id);
-        let mut row = row(pk, sk, "workspace", &WorkspaceRow::from(workspace))?;
+        let mut row = row(keys::workspace(workspace.id), "workspace", workspace)?;
         row.insert(CHANGED_AT.to_owned(), n(self.now().as_millis()));
         Ok(row)
     }
@@ -102,12 +100,12 @@ pub(crate) const CHANGED_AT: &str = "changedAt";
 
 /// The state in the row of a workspace.
 pub(crate) fn state_of(row: Item) -> Result<WorkspaceState, StoreError> {
-    Ok(Workspace::from(read::<WorkspaceRow>(row)?).state)
+    Ok(read::<Workspace>(row)?.state)
 }
 
 fn listed_row(workspace: &Workspace) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::workspace_in_list(workspace.created_at, workspace.id);
-    row(pk, sk, "listedWorkspace", &ListedRow { id: workspace.id })
+    let key = keys::workspace_in_list(workspace.created_at, workspace.id);
+    row(key, "listedWorkspace", &ListedRow { id: workspace.id })
 }
 
 /// `<nil>#WS` / the moment of the creation in milliseconds, then the id.
@@ -119,7 +117,7 @@ struct ListedRow {
 
 /// `W#W` / `W`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Workspace", rename_all = "camelCase")]
 struct WorkspaceRow {
     #[serde(with = "fields::text")]
     id: WorkspaceId,
@@ -130,15 +128,15 @@ struct WorkspaceRow {
     list_shards_write: u8,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     default_line: Option<ChannelId>,
-    onboarding: OnboardingField,
-    /// Since when the workspace is disabled.
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    disabled_since: Option<Timestamp>,
+    #[serde(with = "OnboardingField")]
+    onboarding: Onboarding,
+    #[serde(flatten, with = "fields::Shaped::<StateFields>")]
+    state: WorkspaceState,
     version: u64,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Onboarding")]
 struct OnboardingField {
     #[serde(rename = "override", with = "fields::text")]
     overriding: Override,
@@ -146,52 +144,28 @@ struct OnboardingField {
     sequence: Vec<TemplateId>,
 }
 
-impl From<WorkspaceRow> for Workspace {
-    fn from(row: WorkspaceRow) -> Self {
-        Self {
-            id: row.id,
-            name: row.name,
-            created_at: row.created_at,
-            list_shards_read: row.list_shards_read,
-            list_shards_write: row.list_shards_write,
-            default_line: row.default_line,
-            onboarding: row.onboarding.into(),
-            state: match row.disabled_since {
-                Some(since) => WorkspaceState::Disabled { since },
-                None => WorkspaceState::Enabled,
-            },
-            version: row.version,
-        }
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StateFields {
+    /// Since when the workspace is disabled.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    disabled_since: Option<Timestamp>,
+}
+
+stored! { Workspace = WorkspaceRow, ListedRow = ListedRow }
+
+impl From<&WorkspaceState> for StateFields {
+    fn from(state: &WorkspaceState) -> Self {
+        let disabled_since = match state {
+            WorkspaceState::Enabled => None,
+            WorkspaceState::Disabled { since } => Some(*since),
+        };
+        Self { disabled_since }
     }
 }
 
-impl From<&Workspace> for WorkspaceRow {
-    fn from(workspace: &Workspace) -> Self {
-        Self {
-            id: workspace.id,
-            name: workspace.name.clone(),
-            created_at: workspace.created_at,
-            list_shards_read: workspace.list_shards_read,
-            list_shards_write: workspace.list_shards_write,
-            default_line: workspace.default_line.clone(),
-            onboarding: OnboardingField::from(&workspace.onboarding),
-            disabled_since: match workspace.state {
-                WorkspaceState::Disabled { since } => Some(since),
-                WorkspaceState::Enabled => None,
-            },
-            version: workspace.version,
-        }
-    }
-}
-
-impl From<OnboardingField> for Onboarding {
-    fn from(field: OnboardingField) -> Self {
-        Self { overriding: field.overriding, sequence: field.sequence }
-    }
-}
-
-impl From<&Onboarding> for OnboardingField {
-    fn from(onboarding: &Onboarding) -> Self {
-        Self { overriding: onboarding.overriding, sequence: onboarding.sequence.clone() }
+impl From<StateFields> for WorkspaceState {
+    fn from(fields: StateFields) -> Self {
+        fields.disabled_since.map_or(Self::Enabled, |since| Self::Disabled { since })
     }
 }

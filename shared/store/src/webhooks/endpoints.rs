@@ -7,7 +7,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{LAST_REQUEST, Transaction, Write};
@@ -17,8 +17,8 @@ use crate::{Store, StoreError, Table, keys};
 impl Store {
     /// All endpoints of the workspace, including disabled ones, oldest first. One round trip.
     pub async fn endpoints(&self, workspace: WorkspaceId) -> Result<Vec<WebhookEndpoint>, StoreError> {
-        let rows: Vec<EndpointRow> = self.partition(Table::Workspaces, keys::endpoints(workspace)).await?;
-        let mut endpoints: Vec<WebhookEndpoint> = rows.into_iter().map(WebhookEndpoint::from).collect();
+        let mut endpoints: Vec<WebhookEndpoint> =
+            self.partition(Table::Workspaces, keys::endpoints(workspace)).await?;
         endpoints.sort_by_key(|endpoint| (endpoint.created_at, endpoint.id));
         Ok(endpoints)
     }
@@ -29,8 +29,7 @@ impl Store {
         workspace: WorkspaceId,
         id: EndpointId,
     ) -> Result<Option<WebhookEndpoint>, StoreError> {
-        let row: Option<EndpointRow> = self.get_row(Table::Workspaces, keys::endpoint(workspace, id)).await?;
-        Ok(row.map(WebhookEndpoint::from))
+        self.get_row(Table::Workspaces, keys::endpoint(workspace, id)).await
     }
 
     /// Stores a new endpoint with its secrets. The caller checked the limit
@@ -84,9 +83,9 @@ impl Store {
             .bind(":version", n(seen.version));
         let (pk, sk) = keys::endpoint_secrets(workspace, id);
         let secrets = Write::delete(Table::Secrets, key(pk, sk));
-        let (pk, sk) = keys::deleted_endpoint(workspace, id);
         let left = DeletedEndpointRow { id, slots: seen.slots, deleted_at: self.now() };
-        let left = Write::put(Table::Workspaces, row(pk, sk, "deletedEndpoint", &left)?);
+        let left = row(keys::deleted_endpoint(workspace, id), "deletedEndpoint", &left)?;
+        let left = Write::put(Table::Workspaces, left);
         self.all_or_none([endpoint, secrets, left]).await
     }
 
@@ -107,37 +106,57 @@ impl Store {
 }
 
 fn endpoint_row(endpoint: &WebhookEndpoint) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::endpoint(endpoint.workspace_id, endpoint.id);
-    row(pk, sk, "endpoint", &EndpointRow::from(endpoint))
+    row(keys::endpoint(endpoint.workspace_id, endpoint.id), "endpoint", endpoint)
 }
 
 /// `W#H` / endpoint id. Its secrets are in the table `secrets`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct EndpointRow {
+#[serde(remote = "WebhookEndpoint", rename_all = "camelCase")]
+struct EndpointRow {
     #[serde(with = "fields::text")]
     id: EndpointId,
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
     #[serde(with = "fields::text")]
     url: EndpointUrl,
-    /// `ENABLED` or `DISABLED`, for people who look at the row; the code reads `disabled`.
-    state: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    disabled: Option<DisabledField>,
-    #[serde(with = "event_names")]
-    events: EventFilter,
-    /// The operator's caps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    max_concurrency: Option<u16>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    max_per_second: Option<u16>,
+    #[serde(flatten, with = "fields::Shaped::<StateFields>")]
+    state: EndpointState,
+    #[serde(rename = "events", with = "event_names")]
+    filter: EventFilter,
+    #[serde(flatten, with = "CapsFields")]
+    caps: EndpointCaps,
     slots: u8,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     forgets_before: Option<Timestamp>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StateFields {
+    /// `ENABLED` or `DISABLED`, for people who look at the row; the code reads `disabled`.
+    state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disabled: Option<DisabledField>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DisabledField {
+    #[serde(with = "fields::text")]
+    since: Timestamp,
+    #[serde(with = "fields::text")]
+    reason: DisabledReason,
+}
+
+/// The operator's caps.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "EndpointCaps")]
+struct CapsFields {
+    #[serde(rename = "maxConcurrency", default, skip_serializing_if = "Option::is_none")]
+    concurrency: Option<u16>,
+    #[serde(rename = "maxPerSecond", default, skip_serializing_if = "Option::is_none")]
+    per_second: Option<u16>,
 }
 
 /// `W#HD` / endpoint id.
@@ -151,55 +170,22 @@ struct DeletedEndpointRow {
     deleted_at: Timestamp,
 }
 
-#[derive(Serialize, Deserialize)]
-struct DisabledField {
-    #[serde(with = "fields::text")]
-    since: Timestamp,
-    #[serde(with = "fields::text")]
-    reason: DisabledReason,
-}
+stored! { WebhookEndpoint = EndpointRow, DeletedEndpointRow = DeletedEndpointRow }
 
-impl From<EndpointRow> for WebhookEndpoint {
-    fn from(row: EndpointRow) -> Self {
-        let state = match row.disabled {
-            Some(DisabledField { since, reason }) => EndpointState::Disabled { since, reason },
-            None => EndpointState::Enabled,
-        };
-        Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            url: row.url,
-            state,
-            filter: row.events,
-            caps: EndpointCaps { concurrency: row.max_concurrency, per_second: row.max_per_second },
-            slots: row.slots,
-            forgets_before: row.forgets_before,
-            created_at: row.created_at,
-            version: row.version,
-        }
-    }
-}
-
-impl From<&WebhookEndpoint> for EndpointRow {
-    fn from(endpoint: &WebhookEndpoint) -> Self {
-        let disabled = match endpoint.state {
+impl From<&EndpointState> for StateFields {
+    fn from(state: &EndpointState) -> Self {
+        let disabled = match *state {
             EndpointState::Enabled => None,
             EndpointState::Disabled { since, reason } => Some(DisabledField { since, reason }),
         };
-        Self {
-            id: endpoint.id,
-            workspace_id: endpoint.workspace_id,
-            url: endpoint.url.clone(),
-            state: endpoint.state.as_str().to_owned(),
-            disabled,
-            events: endpoint.filter.clone(),
-            max_concurrency: endpoint.caps.concurrency,
-            max_per_second: endpoint.caps.per_second,
-            slots: endpoint.slots,
-            forgets_before: endpoint.forgets_before,
-            created_at: endpoint.created_at,
-            version: endpoint.version,
-        }
+        Self { state: state.as_str().to_owned(), disabled }
+    }
+}
+
+impl From<StateFields> for EndpointState {
+    fn from(fields: StateFields) -> Self {
+        let disabled = |DisabledField { since, reason }| Self::Disabled { since, reason };
+        fields.disabled.map_or(Self::Enabled, disabled)
     }
 }
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::lane::{HomeKey, WebhookLane};
 use super::rows::home_item;
 use crate::dynamodb::batch::without_repeats;
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, n, number, read, row, s};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::retry::RetryTime;
@@ -221,8 +221,7 @@ fn event_item(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Item, St
         slots: new.slots.iter().map(|slot| format!("{}#{}", slot.endpoint, slot.number)).collect(),
         expires_at: now.plus(kept).as_seconds(),
     };
-    let (pk, sk) = keys::event(workspace_id, id);
-    row(pk, sk, "event", &body)
+    row(keys::event(workspace_id, id), "event", &body)
 }
 
 /// Reads the event from its row.
@@ -269,3 +268,5 @@ struct EventRow {
     /// Epoch seconds, for the table's TTL.
     expires_at: i64,
 }
+
+stored! { EventRow }

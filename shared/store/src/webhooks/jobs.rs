@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::events::{TellResult, lane_change};
 use super::lane::{HomeKey, Pointer, WebhookLane};
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{Item, SK, key, n, read, row, s, text};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::update::Change;
@@ -51,7 +51,7 @@ impl Store {
     pub async fn request_job(&self, job: &Job, rescue: Duration) -> Result<(bool, TellResult), StoreError> {
         let now = self.now();
         let request = self.ids.next().to_string();
-        let mut item = row(keys::slot(&job.slot), keys::job(job.id), "job", &JobRow::of(job))?;
+        let mut item = row((keys::slot(&job.slot), keys::job(job.id)), "job", job)?;
         item.insert("expiresAt".to_owned(), n(job.created_at.plus(KEPT).as_seconds()));
         item.insert(LAST_REQUEST.to_owned(), s(&request));
         let put = Write::put(Table::Webhooks, item).bind(":seconds", n(now.as_seconds()));
@@ -191,11 +191,14 @@ impl LaneJob {
 
 /// `W#E#<endpoint>#<slot>` / `J#<job>`. It has `position` after a page was executed.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Job", rename_all = "camelCase")]
 struct JobRow {
-    #[serde(with = "fields::text")]
-    job_id: JobId,
-    asked_for: KindField,
+    #[serde(rename = "jobId", with = "fields::text")]
+    id: JobId,
+    #[serde(skip, default = "OfKey::placeholder")]
+    slot: Slot,
+    #[serde(rename = "askedFor", with = "KindField")]
+    kind: JobKind,
     #[serde(with = "fields::text")]
     state: JobState,
     #[serde(with = "fields::millis")]
@@ -205,12 +208,10 @@ struct JobRow {
     attempted: u64,
     delivered: u64,
     passed: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    position: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(tag = "what", rename_all = "SCREAMING_SNAKE_CASE")]
+#[serde(remote = "JobKind", tag = "what", rename_all = "SCREAMING_SNAKE_CASE")]
 enum KindField {
     Enable,
     Retry {
@@ -231,45 +232,9 @@ enum KindField {
     },
 }
 
-impl JobRow {
-    fn of(job: &Job) -> Self {
-        Self {
-            job_id: job.id,
-            asked_for: match job.kind {
-                JobKind::Enable => KindField::Enable,
-                JobKind::Retry { event, at } => KindField::Retry { event, at },
-                JobKind::Replay { since, until } => KindField::Replay { since, until },
-                JobKind::Recover { since } => KindField::Recover { since },
-            },
-            state: job.state,
-            created_at: job.created_at,
-            updated_at: job.updated_at,
-            attempted: job.attempted,
-            delivered: job.delivered,
-            passed: job.passed,
-            position: None,
-        }
-    }
-}
+stored! { Job = JobRow }
 
 fn lane_job(slot: Slot, item: Item) -> Result<LaneJob, StoreError> {
-    let row: JobRow = read(item)?;
-    let kind = match row.asked_for {
-        KindField::Enable => JobKind::Enable,
-        KindField::Retry { event, at } => JobKind::Retry { event, at },
-        KindField::Replay { since, until } => JobKind::Replay { since, until },
-        KindField::Recover { since } => JobKind::Recover { since },
-    };
-    let job = Job {
-        id: row.job_id,
-        slot,
-        kind,
-        created_at: row.created_at,
-        state: row.state,
-        attempted: row.attempted,
-        delivered: row.delivered,
-        passed: row.passed,
-        updated_at: row.updated_at,
-    };
-    Ok(LaneJob { job, position: row.position })
+    let position = item.get("position").and_then(|position| position.as_s().ok()).cloned();
+    Ok(LaneJob { job: Job { slot, ..read(item)? }, position })
 }

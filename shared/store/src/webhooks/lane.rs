@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::StoreError;
+use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{Item, n, read, s};
 use crate::dynamodb::update::Change;
 
@@ -241,6 +242,8 @@ struct LaneRow {
     /// failures.
     failures: Vec<i64>,
 }
+
+stored! { LaneRow }
 
 #[cfg(test)]
 mod tests {

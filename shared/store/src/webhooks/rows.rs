@@ -8,7 +8,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use super::lane::{HomeKey, Pointer};
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, SK, n, read, row, s, text, unreadable};
 use crate::{StoreError, keys};
 
@@ -30,7 +30,7 @@ pub(crate) fn home_item(delivery: &Delivery) -> Result<Item, StoreError> {
         recorded_at: delivery.recorded_at.as_millis(),
         expires_at: delivery.expires_at.as_seconds(),
     };
-    row(keys::slot(&delivery.slot), HomeKey::of(delivery).sort_key(), "delivery", &body)
+    row((keys::slot(&delivery.slot), HomeKey::of(delivery).sort_key()), "delivery", &body)
 }
 
 /// Reads the delivery from its home row in this slot.
@@ -76,7 +76,7 @@ pub(crate) fn attempt_item(delivery: &Delivery, attempt: &Attempt) -> Result<Ite
         expires_at: delivery.expires_at.as_seconds(),
     };
     let sk = keys::attempt(delivery.event, attempt.number);
-    row(keys::slot(&delivery.slot), sk, "attempt", &body)
+    row((keys::slot(&delivery.slot), sk), "attempt", &body)
 }
 
 /// Reads the attempt from its row.
@@ -164,6 +164,8 @@ struct OutcomeField {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
+
+stored! { HomeRow, AttemptRow }
 
 impl OutcomeField {
     fn of(outcome: AttemptOutcome) -> Self {

@@ -5,7 +5,7 @@ use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{EndpointId, EndpointSecrets, Timestamp, WebhookEndpoint, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, row, s};
 use crate::dynamodb::write::{Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table, keys};
@@ -17,9 +17,7 @@ impl Store {
         workspace: WorkspaceId,
         endpoint: EndpointId,
     ) -> Result<Option<EndpointSecrets>, StoreError> {
-        let key = keys::endpoint_secrets(workspace, endpoint);
-        let row: Option<EndpointSecretsRow> = self.get_row(Table::Secrets, key).await?;
-        Ok(row.map(EndpointSecrets::from))
+        self.get_row(Table::Secrets, keys::endpoint_secrets(workspace, endpoint)).await
     }
 
     /// Replaces an endpoint's signing secrets if they are still those of `seen`. Returns `false` if they have
@@ -82,8 +80,7 @@ impl Store {
 
 /// The row of an endpoint's secrets.
 pub(crate) fn secrets_row(endpoint: &WebhookEndpoint, secrets: &EndpointSecrets) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::endpoint_secrets(endpoint.workspace_id, endpoint.id);
-    row(pk, sk, "endpointSecrets", &EndpointSecretsRow::from(secrets))
+    row(keys::endpoint_secrets(endpoint.workspace_id, endpoint.id), "endpointSecrets", secrets)
 }
 
 /// Part of a transaction that replaces a version of the endpoint, so the row exists: replaces the customer's API key.
@@ -95,38 +92,23 @@ pub(crate) fn new_api_key(workspace: WorkspaceId, endpoint: EndpointId, api_key:
 
 /// `W#H#<endpoint id>` / `S`.
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct EndpointSecretsRow {
+#[serde(remote = "EndpointSecrets", rename_all = "camelCase")]
+struct EndpointSecretsRow {
     #[serde(with = "fields::text")]
     api_key: ReceiverKey,
+    #[serde(flatten, with = "SigningFields")]
+    signing: SigningSecrets,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "SigningSecrets")]
+struct SigningFields {
     #[serde(with = "fields::text")]
     active: SigningSecret,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     next: Option<SigningSecret>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    previous: Option<PreviousField>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    previous: Option<(SigningSecret, Timestamp)>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct PreviousField {
-    #[serde(with = "fields::text")]
-    secret: SigningSecret,
-    #[serde(with = "fields::text")]
-    until: Timestamp,
-}
-
-impl From<EndpointSecretsRow> for EndpointSecrets {
-    fn from(row: EndpointSecretsRow) -> Self {
-        let previous = row.previous.map(|field| (field.secret, field.until));
-        let signing = SigningSecrets { active: row.active, next: row.next, previous };
-        Self { api_key: row.api_key, signing }
-    }
-}
-
-impl From<&EndpointSecrets> for EndpointSecretsRow {
-    fn from(secrets: &EndpointSecrets) -> Self {
-        let signing = secrets.signing.clone();
-        let previous = signing.previous.map(|(secret, until)| PreviousField { secret, until });
-        Self { api_key: secrets.api_key.clone(), active: signing.active, next: signing.next, previous }
-    }
-}
+stored! { EndpointSecrets = EndpointSecretsRow }

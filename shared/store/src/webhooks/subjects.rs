@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::events::{EventAbout, about, recorded};
 use super::lane::HomeKey;
 use super::lists::DeliveryFilter;
+use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{PK, SK, key, read, row, text};
 use crate::dynamodb::read::{MAX_KEYS, Place, Query};
 use crate::dynamodb::write::{Write, Wrote};
@@ -55,9 +56,9 @@ impl Store {
         subject: &Uuid,
         before: Timestamp,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = keys::erased_mark(workspace, subject);
+        let key = keys::erased_mark(workspace, subject);
         let expires_at = self.now().plus(MARK_KEPT).as_seconds();
-        let row = row(pk, sk, "erased", &MarkRow { before: before.as_millis(), expires_at })?;
+        let row = row(key, "erased", &MarkRow { before: before.as_millis(), expires_at })?;
         self.write(Write::put(Table::Webhooks, row)).await?;
         Ok(())
     }
@@ -172,3 +173,5 @@ struct MarkRow {
     /// Epoch seconds, for the table's TTL.
     expires_at: i64,
 }
+
+stored! { MarkRow }

@@ -14,8 +14,6 @@ use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::item::{Item, PK, SK, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::settings::workspaces::state_of;
-use crate::webhooks::endpoints::EndpointRow;
-use crate::webhooks::secrets::EndpointSecretsRow;
 use crate::{Store, StoreError, Table, keys};
 
 /// The data for a page of work, from one strongly consistent read.
@@ -105,8 +103,8 @@ impl Store {
         let mut rows = self.rows_at(places.chain(&of_events).chain(&of_homes)).await?;
         let mut batch = VisitBatch {
             workspace: rows.take(&of_workspace).map(state_of).transpose()?,
-            endpoint: rows.read::<EndpointRow>(&of_endpoint)?.map(WebhookEndpoint::from),
-            secrets: rows.read::<EndpointSecretsRow>(&of_secrets)?.map(EndpointSecrets::from),
+            endpoint: rows.read(&of_endpoint)?,
+            secrets: rows.read(&of_secrets)?,
             ..VisitBatch::default()
         };
         for item in rows.into_items() {
