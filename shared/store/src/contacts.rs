@@ -83,7 +83,7 @@ impl Store {
         Ok(ContactRead {
             contact: rows.take(&of_contact).map(contact).transpose()?,
             definitions: setting?,
-            named: user.map(User::from),
+            named: user,
         })
     }
 

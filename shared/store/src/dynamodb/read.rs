@@ -294,11 +294,7 @@ impl Store {
     }
 
     /// All rows of a partition (strongly consistent read). One round trip for each megabyte.
-    pub(crate) async fn partition<T: Stored>(
-        &self,
-        table: Table,
-        pk: String,
-    ) -> Result<Vec<T>, StoreError> {
+    pub(crate) async fn partition<T: Stored>(&self, table: Table, pk: String) -> Result<Vec<T>, StoreError> {
         self.query_all(Query::of(table, pk)).await?.into_iter().map(read).collect()
     }
 
