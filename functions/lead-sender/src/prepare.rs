@@ -3,13 +3,13 @@
 use std::error::Error;
 
 use domain::lead::{LeadKnown, LeadOpening, NotSent};
-use domain::message::{Content, MessageKnown, Words};
+use domain::message::{MessageKnown, Words};
 use domain::retry::Jitter;
 use domain::{
-    ChannelId, Contact, Lead, LineThrottle, Lines, Message, Secret, Template, TemplateId, Timestamp,
+    ChannelId, Contact, Lead, Line, LineThrottle, Lines, Message, Secret, Template, Timestamp, WorkspaceId,
 };
 use provider::Outgoing;
-use store::StoreError;
+use store::{Store, StoreError};
 
 use crate::run::Run;
 
@@ -78,7 +78,10 @@ pub(crate) async fn prepare<P>(
     }
     let lines = Lines { default: settings.default_line.clone(), ..lines };
     let line = lead.line(message, &lines);
-    let template = message.map_or(capture.as_ref().and_then(|capture| capture.template), template_of);
+    let template = match message {
+        Some(message) => message.content.template(),
+        None => capture.as_ref().and_then(|capture| capture.template),
+    };
 
     let contact = async {
         match holder {
@@ -86,20 +89,11 @@ pub(crate) async fn prepare<P>(
             None => Ok(None),
         }
     };
-    let token = async {
-        match line {
-            Some(line) => store.line_token(workspace, &line.channel).await,
-            None => Ok(None),
-        }
-    };
-    let throttle = async {
-        match line {
-            Some(line) => Ok(store.line_throttle(workspace, &line.channel).await),
-            None => Ok(LineThrottle::default()),
-        }
-    };
-    let (found, token, templates, throttle) =
-        tokio::try_join!(contact, token, store.templates(workspace, template.as_slice()), throttle)?;
+    let (found, (token, throttle), templates) = tokio::try_join!(
+        contact,
+        token_and_throttle(store, workspace, line),
+        store.templates(workspace, template.as_slice()),
+    )?;
     // The consent covers the number. An existing conversation keeps the contact who had the number when it was made.
     // If another contact has the number now, the message must not show that contact's details.
     let found = found.filter(|contact| contact.cellphone.as_ref() == Some(&lead.cellphone));
@@ -120,33 +114,40 @@ pub(crate) async fn prepare<P>(
         opening.message = message.clone();
     }
     opening.conversation = conversation.unwrap_or(opening.conversation);
-    let what = outgoing(
-        &opening,
-        &MessageKnown {
-            conversation: Some(&opening.conversation),
-            contact: Some(&opening.contact),
-            line: Some(line),
-            template: Some(template),
-            opted_out,
-            // A lead's message is a template.
-            window_closed: false,
-        },
-    )?;
+    let what = outgoing(&opening, line, template, opted_out)?;
     let channel = line.channel.clone();
     let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
     Ok(Prepared { channel, line: throttle, token, what, opening, found })
 }
 
-fn template_of(message: &Message) -> Option<TemplateId> {
-    match &message.content {
-        Content::Template(requested) => Some(requested.template),
-        Content::Written { .. } | Content::Received(_) => None,
-    }
+/// The access token and the throttling state of the line, if there is a line.
+async fn token_and_throttle(
+    store: &Store,
+    workspace: WorkspaceId,
+    line: Option<&Line>,
+) -> Result<(Option<Secret>, LineThrottle), StoreError> {
+    let Some(Line { channel, .. }) = line else { return Ok((None, LineThrottle::default())) };
+    let throttle = async { Ok(store.line_throttle(workspace, channel).await) };
+    tokio::try_join!(store.line_token(workspace, channel), throttle)
 }
 
-fn outgoing(opening: &LeadOpening, known: &MessageKnown<'_>) -> Result<Outgoing, NotPrepared> {
+fn outgoing(
+    opening: &LeadOpening,
+    line: &Line,
+    template: &Template,
+    opted_out: bool,
+) -> Result<Outgoing, NotPrepared> {
+    let known = MessageKnown {
+        conversation: Some(&opening.conversation),
+        contact: Some(&opening.contact),
+        line: Some(line),
+        template: Some(template),
+        opted_out,
+        // A lead's message is a template.
+        window_closed: false,
+    };
     let failed = |error| NotPrepared::Never(NotSent::Failed(error));
-    let letter = opening.message.letter(0, known).map_err(failed)?;
+    let letter = opening.message.letter(0, &known).map_err(failed)?;
     match letter.words {
         Words::Template(Template { name, language, .. }, values) => {
             Ok(Outgoing::Template { name: name.clone(), language: language.clone(), values })

@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use domain::inbound::opt_out::OptOut;
 use domain::media::SentAs;
-use domain::message::{Content, Letter, MessageKnown, ServiceWindow, Turn, Words};
+use domain::message::{Letter, MessageKnown, ServiceWindow, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
     Address, Cellphone, ChannelId, Contact, ContactId, LineThrottle, Message, MessageStatus, PartId,
-    Recipient, Secret, Timestamp, WaId, Workspace, error_chain,
+    Recipient, Secret, Timestamp, WaId, Workspace, WorkspaceId, error_chain,
 };
-use futures::future::join_all;
+use futures::future::{OptionFuture, join_all};
 use provider::{Call, Outgoing, Provider};
 use runtime::metrics::Sends;
-use store::{ConversationLane, Outbound, StoreError};
+use store::{ConversationLane, Outbound, Store, StoreError};
 
 use crate::run::Run;
 
@@ -197,32 +197,21 @@ async fn prepare<P>(
     let (store, workspace) = (run.store, message.workspace_id);
     let no_address = || NotPrepared::Never(PartError::of(PartError::NO_ADDRESS));
     let Some(Recipient { contact, channel }) = message.recipient_of(part) else { return Err(no_address()) };
-    let template = match &message.content {
-        Content::Template(requested) => Some(requested.template),
-        Content::Written { .. } | Content::Received(_) => None,
-    };
+    let template = message.content.template();
     let answered = async || match message.answers(part) {
         Some(id) => store.message(workspace, message.conversation, id).await,
         None => Ok(None),
     };
     // Only a template needs this. It is read beside the contact if the number is known.
     let expected = numbers.0.get(contact).filter(|_| template.is_some());
-    let opted_out = async {
-        match expected {
-            Some(number) => store.opted_out(workspace, number).await.map(Some),
-            None => Ok(None),
-        }
-    };
+    let opted_out = expected.map(|number| store.opted_out(workspace, number));
+    let opted_out = async { OptionFuture::from(opted_out).await.transpose() };
     // Only what is not a template needs this.
     let window = async {
-        if template.is_some() {
-            return Ok(ServiceWindow::default());
+        match template {
+            Some(_) => Ok(ServiceWindow::default()),
+            None => service_window(store, workspace, *contact, channel).await,
         }
-        let (line_since, last_inbound) = tokio::try_join!(
-            store.line_delivers_inbound_since(workspace, channel),
-            store.last_inbound(workspace, *contact, channel),
-        )?;
-        Ok(ServiceWindow { line_since, last_inbound })
     };
     let (state, conversation, person, line, token, templates, answered, throttle, opted_out, window) = tokio::try_join!(
         store.workspace_state(workspace),
@@ -240,17 +229,8 @@ async fn prepare<P>(
         return Err(NotPrepared::WorkspaceDisabled);
     }
     let opted_out = match person.as_ref().filter(|_| template.is_some()) {
+        Some(person) => has_opted_out(store, person, expected.zip(opted_out)).await?,
         None => false,
-        Some(person) => match (&person.cellphone, &person.user_id, opted_out) {
-            (Some(number), None, Some(opted_out)) if Some(number) == expected => opted_out,
-            (number, user_id, _) => {
-                // A customer who hides the number may have opted out under it before.
-                let known_as = || person.wa_id.as_ref().and_then(WaId::cellphone);
-                let number = number.clone().or_else(known_as);
-                let choosers = OptOut::choosers(number.as_ref(), user_id.as_ref());
-                store.person_opted_out(workspace, &choosers).await?
-            }
-        },
     };
     let known = MessageKnown {
         conversation: conversation.as_ref(),
@@ -275,6 +255,39 @@ async fn prepare<P>(
         what,
         answers: answered.and_then(|answered| answered.provider_id_for(*contact).map(str::to_owned)),
     })
+}
+
+/// Since when the line delivers customers' messages, and the last one of this customer.
+async fn service_window(
+    store: &Store,
+    workspace: WorkspaceId,
+    contact: ContactId,
+    channel: &ChannelId,
+) -> Result<ServiceWindow, StoreError> {
+    let (line_since, last_inbound) = tokio::try_join!(
+        store.line_delivers_inbound_since(workspace, channel),
+        store.last_inbound(workspace, contact, channel),
+    )?;
+    Ok(ServiceWindow { line_since, last_inbound })
+}
+
+/// Whether a person opted out. `read` is the number whose opt-out was read beside the person, with the answer: it counts
+/// if the provider names the person by this number only.
+async fn has_opted_out(
+    store: &Store,
+    person: &Contact,
+    read: Option<(&Cellphone, bool)>,
+) -> Result<bool, StoreError> {
+    let (number, user_id) = (person.cellphone.as_ref(), person.user_id.as_ref());
+    if let (Some(number), None, Some((of, opted_out))) = (number, user_id, read)
+        && number == of
+    {
+        return Ok(opted_out);
+    }
+    // A customer who hides the number may have opted out under it before.
+    let known_as = || person.wa_id.as_ref().and_then(WaId::cellphone);
+    let number = number.cloned().or_else(known_as);
+    store.person_opted_out(person.workspace_id, &OptOut::choosers(number.as_ref(), user_id)).await
 }
 
 impl From<StoreError> for NotPrepared {

@@ -19,7 +19,7 @@ pub use window::ServiceWindow;
 use std::fmt;
 
 use crate::conversation::{Conversation, ConversationStatus, Recipient};
-use crate::ids::{ContactId, ConversationId, MediaId, MessageId, WorkspaceId};
+use crate::ids::{ContactId, ConversationId, MediaId, MessageId, TemplateId, WorkspaceId};
 use crate::media::Attached;
 use crate::message::received::Received;
 use crate::refused::Refused;
@@ -273,6 +273,14 @@ impl Message {
 impl Content {
     /// The greatest number of characters in a caption.
     pub const MAX_CAPTION: usize = 1_024;
+
+    /// The template, if this is one.
+    pub fn template(&self) -> Option<TemplateId> {
+        match self {
+            Self::Template(requested) => Some(requested.template),
+            Self::Written { .. } | Self::Received(_) => None,
+        }
+    }
 
     /// The pieces for each recipient, in order. The text is the caption of the first file if that file takes
     /// a caption and the text is short enough. Otherwise the text comes before the files. A customer's message

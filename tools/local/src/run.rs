@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::checkout::Checkout;
 use crate::console::Console;
-use crate::deployment::{self, Deployment};
+use crate::deployment::{self, Deployment, Urls};
 use crate::emulator::{self, Emulator};
 use crate::landing::{Landing, Settings};
 use crate::options::Options;
@@ -81,12 +81,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     } else {
         Vec::new()
     };
-    open(&landing, &urls.capture_url, &workspaces);
-    landing.describe(Deployed {
-        api_url: urls.api_url.clone(),
-        capture_url: urls.capture_url.clone(),
-        ids: workspaces.first().map(ids_of_examples).unwrap_or_default(),
-    });
+    open(&landing, &urls, &workspaces);
 
     let stack = StackFile {
         base_url: urls.api_url,
@@ -114,12 +109,17 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     emulator.ended().await
 }
 
-/// Lets the landing page send its leads to the first workspace.
-fn open(landing: &Landing, capture_url: &str, workspaces: &[Workspace]) {
+/// Lets the landing page send its leads to the first workspace, and the API reference show its ids.
+fn open(landing: &Landing, urls: &Urls, workspaces: &[Workspace]) {
+    landing.describe(Deployed {
+        api_url: urls.api_url.clone(),
+        capture_url: urls.capture_url.clone(),
+        ids: workspaces.first().map(ids_of_examples).unwrap_or_default(),
+    });
     let Some(workspace) = workspaces.first() else { return };
     let capture = &workspace.sending.capture;
     landing.open(Settings {
-        capture_url: capture_url.to_owned(),
+        capture_url: urls.capture_url.clone(),
         workspace_id: workspace.workspace_id.clone(),
         capture_key: text(capture, "captureKey"),
         brand_id: capture["brandId"].as_str().map(str::to_owned),
