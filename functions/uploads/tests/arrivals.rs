@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_lambda_events::sqs::SqsEvent;
 use domain::media::{MediaState, Uploaded};
 use domain::{Media, MediaId, WorkspaceId};
-use harness::{Fault, TestBucket, World, fixture_text, queue_fixture, trips};
+use harness::{Fault, TestBucket, World, failed_messages, fixture_text, sqs_event, trips};
 use serde_json::json;
 use uploads::Uploads;
 
@@ -45,9 +45,7 @@ impl Scene {
     }
 
     async fn deliver(&self, bodies: &[String]) -> Vec<String> {
-        let event: SqsEvent = serde_json::from_value(queue_fixture("uploads.json", bodies)).unwrap();
-        let response = self.uploads.handle(event).await;
-        response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
+        failed_messages(self.uploads.handle(sqs_event("uploads.json", bodies)).await)
     }
 
     async fn current(&self, media: &Media) -> Option<Media> {

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-use domain::{
-    EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType,
-    Slot, Track, TrustedReceivers, WebhookEndpoint, WorkspaceId,
-};
+use domain::{EndpointUrl, Event, EventType, Slot, Track, TrustedReceivers, WorkspaceId};
 use harness::World;
 use serde_json::json;
 use store::{HomeKey, NewEvent};
@@ -20,7 +16,6 @@ const BODY: usize = 2 * 1024;
 /// Creates an endpoint of a workspace that subscribes to all events, and returns its only slot. Its URL leads to the receiver, or to a public host
 /// that is never called.
 pub async fn endpoint(world: &World, workspace: WorkspaceId, receiver: Option<&Server>) -> Slot {
-    let store = world.db.store();
     let url = match receiver {
         Some(receiver) => {
             let trusted = TrustedReceivers::parse(&origin(receiver)).expect("an origin");
@@ -28,24 +23,8 @@ pub async fn endpoint(world: &World, workspace: WorkspaceId, receiver: Option<&S
         }
         None => EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()),
     };
-    let endpoint = WebhookEndpoint {
-        id: EndpointId::generate(store.ids()),
-        workspace_id: workspace,
-        url: url.expect("a permitted URL"),
-        state: EndpointState::Enabled,
-        filter: EventFilter::parse([]).expect("a filter"),
-        caps: EndpointCaps::default(),
-        slots: 1,
-        forgets_before: None,
-        created_at: store.now(),
-        version: 1,
-    };
-    let secrets = EndpointSecrets {
-        api_key: ReceiverKey::parse("customer-key").expect("a key"),
-        signing: SigningSecrets::only(SigningSecret::from_entropy([7; 32])),
-    };
-    let workspace = store.workspace(workspace).await.expect("the workspace").expect("the workspace");
-    assert!(store.create_endpoint(&workspace, &endpoint, &secrets).await.expect("the endpoint is stored"));
+    let url = url.expect("a permitted URL");
+    let endpoint = world.endpoint_of(workspace, |endpoint| endpoint.url = url).await;
     Slot { workspace: endpoint.workspace_id, endpoint: endpoint.id, number: 0 }
 }
 

@@ -187,6 +187,19 @@ impl TestDb {
         self.wire.calls()
     }
 
+    /// The calls as `Operation table`, in the order in which they started.
+    pub fn operations(&self) -> Vec<String> {
+        let name = |call: Call| format!("{} {}", call.operation, call.table.replace("test-", ""));
+        self.calls().into_iter().map(name).collect()
+    }
+
+    /// The calls as `Operation table`, in alphabetical order.
+    pub fn sorted_operations(&self) -> Vec<String> {
+        let mut operations = self.operations();
+        operations.sort();
+        operations
+    }
+
     /// Clears the list of calls.
     pub fn forget_calls(&self) {
         self.wire.forget_calls();
@@ -278,6 +291,51 @@ impl TestDb {
             let Some(last) = page.last_evaluated_key else { return rows };
             from = expect("key", serde_json::to_value(last));
         }
+    }
+
+    /// The rows of one kind, as DynamoDB JSON.
+    pub fn rows_of(&self, table: Table, kind: &str) -> Vec<Value> {
+        self.rows(table).into_iter().filter(|row| row["kind"]["S"] == kind).collect()
+    }
+
+    /// All rows, each with its table, in the same order at every call. The limiter's are left out: every request changes them.
+    pub fn everything(&self) -> Vec<Value> {
+        let tables = Table::ALL.into_iter().filter(|table| *table != Table::Limits);
+        let rows = |table: Table| self.rows(table).into_iter().map(move |row| json!([table.suffix(), row]));
+        let mut everything: Vec<Value> = tables.flat_map(rows).collect();
+        everything.sort_by_key(Value::to_string);
+        everything
+    }
+
+    /// The row with this key as DynamoDB JSON; `null` if there is none.
+    pub fn row(&self, table: Table, pk: &str, sk: &str) -> Value {
+        let found = self.database.get_item(request(&self.at(table, pk, sk)));
+        expect("row", serde_json::to_value(expect("get", found).item))
+    }
+
+    /// Writes a row past the service: it is not in [`TestDb::calls`], but in the stream.
+    pub fn put_row(&self, table: Table, row: &Value) {
+        let put = json!({ "TableName": self.table(table), "Item": row });
+        expect("put", self.database.put_item(request(&put)));
+    }
+
+    /// Changes a row past the service, or creates it.
+    pub fn change_row(&self, table: Table, pk: &str, sk: &str, change: impl FnOnce(&mut Value)) {
+        let mut row = self.row(table, pk, sk);
+        if row.is_null() {
+            row = self.at(table, pk, sk)["Key"].take();
+        }
+        change(&mut row);
+        self.put_row(table, &row);
+    }
+
+    /// Removes a row past the service.
+    pub fn remove_row(&self, table: Table, pk: &str, sk: &str) {
+        expect("delete", self.database.delete_item(request(&self.at(table, pk, sk))));
+    }
+
+    fn at(&self, table: Table, pk: &str, sk: &str) -> Value {
+        json!({ "TableName": self.table(table), "Key": { "pk": { "S": pk }, "sk": { "S": sk } } })
     }
 
     /// Writes rows in DynamoDB JSON into a table without the store and without stream records, for large amounts of

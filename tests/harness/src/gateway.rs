@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use lambda_http::{Body, Request, Response};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::fixture;
@@ -118,6 +119,41 @@ pub struct Answer {
     pub text: String,
     /// The body as JSON, or `null` if it is not JSON.
     pub json: Value,
+}
+
+impl Answer {
+    /// The response of a function that answers the gateway's JSON itself: the body is text.
+    pub fn of_gateway(response: impl Serialize) -> Self {
+        let answer = serde_json::to_value(response).unwrap_or_default();
+        assert_eq!(answer["isBase64Encoded"], false, "{answer}");
+        assert_eq!(
+            answer.as_object().map(serde_json::Map::len),
+            Some(4),
+            "only what the gateway returns: {answer}"
+        );
+        let header = |(name, value): (&String, &Value)| Some((name.clone(), value.as_str()?.to_owned()));
+        let text = answer["body"].as_str().expect("a body").to_owned();
+        Self {
+            status: answer["statusCode"]
+                .as_u64()
+                .and_then(|status| u16::try_from(status).ok())
+                .expect("a status"),
+            headers: answer["headers"].as_object().expect("headers").iter().filter_map(header).collect(),
+            json: serde_json::from_str(&text).unwrap_or_default(),
+            text,
+        }
+    }
+
+    /// The place and the type of each failure of a 422, in order.
+    pub fn failures(&self) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let place = |entry: &Value| {
+            let steps = entry["loc"].as_array().into_iter().flatten();
+            steps.map(text).collect::<Vec<_>>().join(".")
+        };
+        let Some(detail) = self.json["detail"].as_array() else { panic!("{}", self.text) };
+        detail.iter().map(|entry| (place(entry), text(&entry["type"]))).collect()
+    }
 }
 
 impl From<Response<Body>> for Answer {

@@ -16,9 +16,13 @@ pub fn context(now: Timestamp, timeout: Duration) -> Context {
 }
 
 /// The queue event in a file of `events/` with its messages replaced by these bodies. The message ids count from 0.
+pub fn sqs_event(name: &str, bodies: &[String]) -> SqsEvent {
+    serde_json::from_value(queue_fixture(name, bodies)).expect("an SQS event")
+}
+
+/// The same in an invocation.
 pub fn queue_event(name: &str, bodies: &[String], context: Context) -> LambdaEvent<SqsEvent> {
-    let event = serde_json::from_value(queue_fixture(name, bodies)).expect("an SQS event");
-    LambdaEvent::new(event, context)
+    LambdaEvent::new(sqs_event(name, bodies), context)
 }
 
 /// The ids of the messages that the response reports as failed, and that SQS delivers again.

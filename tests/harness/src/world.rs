@@ -7,18 +7,30 @@ use domain::access::api_key::RateLimit;
 use domain::conversation::{ContactRef, Opening};
 use domain::lead::captcha::Score;
 use domain::lead::{LandingUri, LeadName, Utm, VisitorSeen};
-use domain::media::{Declared, FileName};
+use domain::media::{Attached, Declared, FileName};
+use domain::message::Draft;
 use domain::settings::template::{NewTemplate, Requested};
+use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
     BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact,
-    ContactId, Conversation, ConversationId, Email, External, FileType, KeyId, Lead, LeadRequest, Line,
-    Lines, Media, MediaDigest, Onboarding, OnboardingPlan, Override, Provider, Recipient, Scopes, Secret,
-    Team, TeamId, Template, TemplateId, TemplateScope, User, UserId, WebOrigin, Workspace, WorkspaceId,
+    ContactId, Conversation, ConversationId, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
+    EndpointUrl, EventFilter, External, FileType, KeyId, Lead, LeadRequest, Line, Lines, Media, MediaDigest,
+    Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override, Provider, Recipient, Scopes,
+    Secret, Team, TeamId, Template, TemplateId, TemplateScope, TrustedReceivers, User, UserId, WebOrigin,
+    WebhookEndpoint, Workspace, WorkspaceId,
 };
-use store::{Created, LeadAccepted, LineCreated, MediaCreated, Opened, TemplateOwner};
+use edge::Api;
+use runtime::Metrics;
+use runtime::metrics::{ApiFunction, Dimension};
+use store::{
+    Created, LeadAccepted, LineCreated, MediaCreated, MessageStored, NewMessage, Opened, TemplateOwner,
+};
 
 use crate::{GatewayEvent, TestClock, TestDb};
+
+/// How long after new work the sweeper queues its lane.
+const FIRST_DUE: Duration = Duration::from_secs(120);
 
 /// A database with one workspace and an API key with every scope.
 pub struct World {
@@ -352,6 +364,80 @@ impl World {
         opening.conversation
     }
 
+    /// Adds a text message to a conversation, as the API does.
+    pub async fn say(&self, conversation: &Conversation, text: &str) -> Message {
+        self.message(conversation, Some(text), vec![], |_| ()).await
+    }
+
+    /// Adds a message with these files, of which each was sent before. `change` adjusts it before it is stored.
+    pub async fn message(
+        &self,
+        conversation: &Conversation,
+        text: Option<&str>,
+        files: Vec<Attached>,
+        change: impl FnOnce(&mut Draft),
+    ) -> Message {
+        let store = self.db.store();
+        let mut draft = Draft {
+            conversation: conversation.id,
+            body: text.map(|text| done(MessageBody::parse(text))),
+            media: files.iter().map(|file| file.media).collect(),
+            broadcast: true,
+            reply_to: None,
+        };
+        change(&mut draft);
+        let seq = done(store.last_seq(conversation.workspace_id, conversation.id).await) + 1;
+        let message = draft.message(MessageId::generate(store.ids()), conversation, seq, files, store.now());
+        let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
+        let taken = store.store_message(&new, FIRST_DUE, &format!("take {}", message.id)).await;
+        assert_eq!(done(taken), MessageStored::Done);
+        message
+    }
+
+    /// Creates an endpoint with one slot that gets all events. `change` adjusts it before it is stored.
+    pub async fn endpoint_of(
+        &self,
+        workspace: WorkspaceId,
+        change: impl FnOnce(&mut WebhookEndpoint),
+    ) -> WebhookEndpoint {
+        let store = self.db.store();
+        let mut endpoint = Self::endpoint(workspace, EndpointId::generate(store.ids()));
+        endpoint.created_at = store.now();
+        change(&mut endpoint);
+        self.keep_endpoint(&endpoint, &Self::endpoint_secrets()).await;
+        endpoint
+    }
+
+    /// Stores an endpoint with these secrets.
+    pub async fn keep_endpoint(&self, endpoint: &WebhookEndpoint, secrets: &EndpointSecrets) {
+        let (workspace, _) = self.settings(endpoint.workspace_id).await;
+        assert!(done(self.db.store().create_endpoint(&workspace, endpoint, secrets).await));
+    }
+
+    /// An endpoint with one slot that gets all events.
+    pub fn endpoint(workspace: WorkspaceId, id: EndpointId) -> WebhookEndpoint {
+        WebhookEndpoint {
+            id,
+            workspace_id: workspace,
+            url: done(EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none())),
+            state: EndpointState::Enabled,
+            filter: EventFilter::All,
+            caps: EndpointCaps::default(),
+            slots: 1,
+            forgets_before: None,
+            created_at: TestClock::START,
+            version: 1,
+        }
+    }
+
+    /// The secrets of the endpoints that this type creates.
+    pub fn endpoint_secrets() -> EndpointSecrets {
+        EndpointSecrets {
+            api_key: done(ReceiverKey::parse("customer-key")),
+            signing: SigningSecrets::only(SigningSecret::from_entropy([7; 32])),
+        }
+    }
+
     /// A customer in a conversation, reached on this line.
     pub fn external(contact: ContactId, channel: &str) -> External {
         External {
@@ -415,8 +501,7 @@ impl World {
         };
         let mut lead = request.accepted(seen, store.ids(), store.now());
         change(&mut lead);
-        let accepted =
-            done(store.accept_lead(&lead, &lead.id.to_string(), None, Duration::from_secs(120)).await);
+        let accepted = done(store.accept_lead(&lead, &lead.id.to_string(), None, FIRST_DUE).await);
         assert_eq!(accepted, LeadAccepted::Done);
         lead
     }
@@ -441,6 +526,12 @@ impl World {
         let made = store.create_media(std::slice::from_ref(&media), None, "seed").await;
         assert_eq!(done(made), MediaCreated::Done);
         media
+    }
+
+    /// A new process of a function of the Integrations API, with the rights of its role and nothing remembered.
+    pub fn api(&self, function: ApiFunction) -> Api {
+        let metrics = Metrics::kept(self.db.clock().clone()).0;
+        Api::new(self.db.store_of(function.value()), metrics, function)
     }
 
     /// The event in a file of `events/`, with this world's API key and a new request id.

@@ -34,7 +34,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
     &[
         ("console", &["domain", "edge", "event-relay", "outbound", "provider", "queue", "runtime", "store"]),
         ("floor", &[]),
-        ("harness", &["domain", "provider", "store"]),
+        ("harness", &["domain", "edge", "provider", "runtime", "store"]),
         ("local", &["domain"]),
         ("model", &[]),
         ("stack-tests", &[]),

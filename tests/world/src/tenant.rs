@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use domain::access::api_key::RateLimit;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, ProviderApp,
-    ProviderAppId, Secret, TeamId, TemplateScope, TrustedReceivers, WebhookEndpoint, WorkspaceId,
+    EndpointId, EndpointSecrets, EndpointUrl, ProviderApp, ProviderAppId, Secret, TeamId, TemplateScope,
+    TrustedReceivers, WebhookEndpoint, WorkspaceId,
 };
 use harness::{GatewayEvent, World};
 
@@ -57,25 +57,17 @@ impl Tenant {
         let capture = world.capture_of(workspace, |capture| capture.template = Some(template.id)).await;
         let url = format!("https://hooks{number}.example.com/in");
         let endpoint = WebhookEndpoint {
-            id: EndpointId::generate(world.db.store().ids()),
-            workspace_id: workspace,
             url: EndpointUrl::parse(&url, &TrustedReceivers::none()).expect("a URL"),
-            state: EndpointState::Enabled,
-            filter: EventFilter::All,
-            caps: EndpointCaps::default(),
             slots: *random.one_of(&[1, 1, 2]),
-            forgets_before: None,
             created_at: world.db.store().now(),
-            version: 1,
+            ..World::endpoint(workspace, EndpointId::generate(world.db.store().ids()))
         };
         let entropy = [u8::try_from(number + 7).unwrap_or(7); 32];
         let secrets = EndpointSecrets {
             api_key: ReceiverKey::parse(&format!("customer-key-{number}")).expect("a key"),
             signing: SigningSecrets::only(SigningSecret::from_entropy(entropy)),
         };
-        let store = world.db.store();
-        let seen = store.workspace(workspace).await.expect("a workspace").expect("a workspace");
-        assert!(store.create_endpoint(&seen, &endpoint, &secrets).await.expect("an endpoint"));
+        world.keep_endpoint(&endpoint, &secrets).await;
         let flood_key = world.key_with(workspace, &["*"], |key| key.rate = FLOOD).await;
         let mut users = vec![];
         for user in 0..2 {

@@ -6,7 +6,7 @@ use domain::access::api_key::RateLimit;
 use domain::{KeyId, WorkspaceId};
 use harness::{Answer, Fault, GatewayEvent, TestClock, World};
 
-use crate::{Contacts, operations};
+use crate::Contacts;
 
 const FORBIDDEN: &str = r#"{"title":"Forbidden","status":403,"code":"SERVICE_CORE_0301"}"#;
 
@@ -61,7 +61,7 @@ async fn a_mistyped_key_causes_no_database_read() {
     let mut mistyped = f.world.key.clone();
     mistyped.replace_range(10..11, "!");
     f.send(list(&f.world).header("x-api-key", &mistyped)).await;
-    assert_eq!(operations(&f.world), Vec::<String>::new());
+    assert_eq!(f.world.db.sorted_operations(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -92,13 +92,13 @@ async fn key_and_workspace_are_read_in_one_round_trip_and_remembered() {
     let send = |event: GatewayEvent| f.send(event.header("x-api-key", &key));
     w.db.forget_calls();
     assert_eq!(send(list(w)).await.status, 403, "the key has no scope, so nothing else is read");
-    assert_eq!(operations(w), ["BatchGetItem api-keys+workspaces"]);
+    assert_eq!(w.db.sorted_operations(), ["BatchGetItem api-keys+workspaces"]);
     w.db.forget_calls();
     send(list(w)).await;
     let elsewhere = WorkspaceId::generate(w.db.store().ids());
     send(list(w).path("workspaceId", elsewhere)).await;
     assert_eq!(
-        operations(w),
+        w.db.sorted_operations(),
         Vec::<String>::new(),
         "a key of another workspace needs no read of the workspace"
     );
@@ -127,10 +127,10 @@ async fn an_unknown_key_is_cached_for_five_seconds() {
     f.world.db.forget_calls();
     send().await;
     send().await;
-    assert_eq!(operations(&f.world), ["BatchGetItem api-keys+workspaces"]);
+    assert_eq!(f.world.db.sorted_operations(), ["BatchGetItem api-keys+workspaces"]);
     f.world.db.clock().advance(Duration::from_secs(5));
     send().await;
-    assert_eq!(operations(&f.world), ["BatchGetItem api-keys+workspaces"; 2]);
+    assert_eq!(f.world.db.sorted_operations(), ["BatchGetItem api-keys+workspaces"; 2]);
 }
 
 #[tokio::test]

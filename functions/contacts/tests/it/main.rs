@@ -10,7 +10,6 @@ mod update;
 
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World};
-use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 
 /// A world and the function.
@@ -22,21 +21,12 @@ struct Contacts {
 impl Contacts {
     async fn start() -> Self {
         let world = World::start().await;
-        let api = Api::new(
-            world.db.store_of("contacts"),
-            Metrics::kept(world.db.clock().clone()).0,
-            ApiFunction::Contacts,
-        );
-        Self { world, api }
+        Self { api: world.api(ApiFunction::Contacts), world }
     }
 
     /// A new function on the same tables, with empty caches.
     fn cold(&self) -> Api {
-        Api::new(
-            self.world.db.store_of("contacts"),
-            Metrics::kept(self.world.db.clock().clone()).0,
-            ApiFunction::Contacts,
-        )
+        self.world.api(ApiFunction::Contacts)
     }
 
     async fn send(&self, event: GatewayEvent) -> Answer {
@@ -54,16 +44,4 @@ impl Contacts {
         assert_eq!(self.send(event).await.status, 200);
         self.world.db.forget_calls();
     }
-}
-
-/// The operations since the last call of this function, as `Operation table`, sorted.
-fn operations(world: &World) -> Vec<String> {
-    let mut operations: Vec<String> = world
-        .db
-        .calls()
-        .iter()
-        .map(|call| format!("{} {}", call.operation, call.table.replace("test-", "")))
-        .collect();
-    operations.sort();
-    operations
 }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use edge::Api;
 use harness::{Answer, Fault};
-use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 
@@ -173,14 +172,7 @@ fn is_explained(history: &[Done], done: u32, state: &State, tried: &mut HashSet<
 async fn history(f: &Conversations, rng: &mut Rng, writers: usize, each: usize) -> (State, Vec<Done>) {
     let made = f.made(&with(NUMBERS[0], json!({}))).await;
     let id = made["id"].as_str().unwrap();
-    let (ticks, second) = (
-        AtomicU64::new(0),
-        Api::new(
-            f.world.db.store_of("conversations"),
-            Metrics::kept(f.world.db.clock().clone()).0,
-            ApiFunction::Conversations,
-        ),
-    );
+    let (ticks, second) = (AtomicU64::new(0), f.world.api(ApiFunction::Conversations));
     let tick = || ticks.fetch_add(1, Ordering::SeqCst);
     let send = async |api: &Api, request: Request| {
         let event = match &request {

@@ -6,12 +6,11 @@ use domain::{
     PersonName, Template, TemplateId,
 };
 use harness::{World, trips};
-use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::{ConversationQuery, Table};
 
-use crate::{Conversations, LINE, email, named, operations, phone, with};
+use crate::{Conversations, LINE, email, named, phone, with};
 
 /// Makes a template need these values from the caller.
 pub(crate) fn needing(names: &[&str]) -> impl FnOnce(&mut Template) {
@@ -25,7 +24,7 @@ pub(crate) fn entry(template: TemplateId, parameters: Value) -> Value {
 
 /// The templates of the only plan, in order, each with the caller's values; empty without a plan.
 fn planned(f: &Conversations) -> Vec<(String, Value)> {
-    let plans = f.rows(Table::Messages, "plan");
+    let plans = f.world.db.rows_of(Table::Messages, "plan");
     assert!(plans.len() <= 1, "{plans:?}");
     let steps = plans.iter().flat_map(|plan| plan["steps"]["L"].as_array().unwrap());
     let values = |step: &Value| {
@@ -160,7 +159,11 @@ async fn optional_fields_may_be_null_and_have_defaults() {
         assert_eq!(stored.externals[0].channel.as_str(), LINE);
         assert_eq!(stored.externals[0].brand.as_str(), World::BRAND);
     }
-    assert_eq!(f.rows(Table::Messages, "plan").len(), 2, "each conversation has the workspace's sequence");
+    assert_eq!(
+        f.world.db.rows_of(Table::Messages, "plan").len(),
+        2,
+        "each conversation has the workspace's sequence"
+    );
     let parameters =
         json!({"onboardingTemplates": [{"templateId": template.id.to_string(), "parameters": null}]});
     f.made(&with("+34600111222", parameters)).await;
@@ -200,7 +203,10 @@ async fn an_unknown_number_or_address_becomes_a_partial_contact_in_the_same_tran
     f.world.db.forget_calls();
     let body = json!({"participants": {"externals": [phone("+34600111222"), email("New@X.io")]}});
     let made = f.made(&body).await;
-    let writes: Vec<String> = operations(&f.world)
+    let writes: Vec<String> = f
+        .world
+        .db
+        .sorted_operations()
         .into_iter()
         .filter(|call| !call.contains("Get") && !call.contains("Query"))
         .collect();
@@ -262,7 +268,7 @@ async fn repeated_participants_count_once_under_any_identifier() {
     };
     assert_eq!(shown("externals"), ["ann@x.io", "+34600111333", "new@x.io"]);
     assert_eq!(shown("internals"), ["agent@example.com"]);
-    assert_eq!(f.rows(Table::Contacts, "contact").len(), 3);
+    assert_eq!(f.world.db.rows_of(Table::Contacts, "contact").len(), 3);
 }
 
 #[tokio::test]
@@ -319,7 +325,7 @@ async fn a_new_conversation_is_in_every_matching_list() {
 async fn a_conversation_without_templates_has_an_idle_lane_and_no_plan() {
     let f = Conversations::start().await;
     let made = f.made(&with("+34600111222", json!({}))).await;
-    let lanes = f.rows(Table::Messages, "lane");
+    let lanes = f.world.db.rows_of(Table::Messages, "lane");
     let pk = format!("{}#C#{}", f.world.workspace, made["id"].as_str().unwrap());
     assert_eq!(lanes.len(), 1);
     assert_eq!((&lanes[0]["pk"]["S"], &lanes[0]["seq"]["N"]), (&json!(pk), &json!("0")));
@@ -340,7 +346,8 @@ async fn a_plan_is_stored_with_the_conversation_and_becomes_due() {
         }))
         .await;
     assert_eq!(planned(&f), [(template.id.to_string(), json!({"order": "7", "at": "noon"}))]);
-    let (plan, lane) = (&f.rows(Table::Messages, "plan")[0], &f.rows(Table::Messages, "lane")[0]);
+    let (plan, lane) =
+        (&f.world.db.rows_of(Table::Messages, "plan")[0], &f.world.db.rows_of(Table::Messages, "lane")[0]);
     let stored = f.stored(&made["id"]).await;
     let to = |at: usize| {
         let contact = stored.externals[at].contact.to_string();
@@ -387,7 +394,7 @@ async fn the_callers_templates_replace_the_configured_sequence_or_its_first_temp
         };
         let made = f.made(&body).await;
         let pk = format!("{}#C#{}", f.world.workspace, made["id"].as_str().unwrap());
-        let plans = f.rows(Table::Messages, "plan");
+        let plans = f.world.db.rows_of(Table::Messages, "plan");
         let plan = plans.iter().find(|plan| plan["pk"]["S"] == pk);
         let steps = plan.map(|plan| plan["steps"]["L"].as_array().unwrap().clone()).unwrap_or_default();
         let sent: Vec<String> =
@@ -407,7 +414,9 @@ async fn a_change_of_the_onboarding_applies_to_the_next_conversation() {
     f.world.onboarding(Override::Entire, &[two]).await;
     f.made(&with("+34600111222", json!({}))).await;
     let steps: BTreeSet<String> = f
-        .rows(Table::Messages, "plan")
+        .world
+        .db
+        .rows_of(Table::Messages, "plan")
         .iter()
         .map(|plan| plan["steps"]["L"][0]["M"]["templateId"]["S"].as_str().unwrap().to_owned())
         .collect();
@@ -458,7 +467,7 @@ async fn two_concurrent_creates_for_one_new_number_make_one_contact_and_two_conv
     let (late, early) = (f.stored(&late["id"]).await, f.stored(&early["id"]).await);
     let contacts = |of: &Conversation| -> Vec<_> { of.externals.iter().map(|one| one.contact).collect() };
     assert_eq!(contacts(&late), contacts(&early));
-    assert_eq!(f.rows(Table::Contacts, "contact").len(), 2);
+    assert_eq!(f.world.db.rows_of(Table::Contacts, "contact").len(), 2);
 }
 
 #[tokio::test]
@@ -468,8 +477,8 @@ async fn many_concurrent_creates_for_one_new_number_make_one_contact() {
     let made = futures::future::join_all((0..16).map(|_| f.made(&body))).await;
     let ids: BTreeSet<String> = made.iter().map(|made| made["id"].to_string()).collect();
     assert_eq!(ids.len(), 16);
-    assert_eq!(f.rows(Table::Contacts, "contact").len(), 2);
-    assert_eq!(f.rows(Table::Conversations, "conversation").len(), 16);
+    assert_eq!(f.world.db.rows_of(Table::Contacts, "contact").len(), 2);
+    assert_eq!(f.world.db.rows_of(Table::Conversations, "conversation").len(), 16);
 }
 
 #[tokio::test]
@@ -495,7 +504,7 @@ async fn a_warm_create_takes_at_most_three_round_trips() {
     let event = f.posted(&everything).header("idempotency-key", "k");
     assert_eq!(f.send(event.clone()).await.status, 201);
     assert_eq!(
-        operations(&f.world),
+        f.world.db.sorted_operations(),
         [
             "BatchGetItem contacts+conversations+workspaces",
             "BatchGetItem workspaces",
@@ -522,11 +531,7 @@ async fn templates_that_are_not_cached_cost_one_more_round_trip_the_first_time()
     let f = Conversations::start().await;
     let template = f.world.template(|_| ()).await;
     f.world.onboarding(Override::Entire, &[template.id]).await;
-    let cold = edge::Api::new(
-        f.world.db.store_of("conversations"),
-        Metrics::kept(f.world.db.clock().clone()).0,
-        ApiFunction::Conversations,
-    );
+    let cold = f.world.api(ApiFunction::Conversations);
     let event = || f.posted(&with("+34600111222", json!({})));
     for (trips_of, what) in [(4, "key, look-up, templates, write"), (2, "look-up, write")] {
         f.world.db.forget_calls();

@@ -9,10 +9,10 @@ use crate::{Conversations, email, with};
 
 fn counts(f: &Conversations) -> [usize; 4] {
     [
-        f.rows(Table::Conversations, "conversation").len(),
-        f.rows(Table::Messages, "lane").len(),
-        f.rows(Table::Contacts, "contact").len(),
-        f.rows(Table::Conversations, "once").len(),
+        f.world.db.rows_of(Table::Conversations, "conversation").len(),
+        f.world.db.rows_of(Table::Messages, "lane").len(),
+        f.world.db.rows_of(Table::Contacts, "contact").len(),
+        f.world.db.rows_of(Table::Conversations, "once").len(),
     ]
 }
 
@@ -50,11 +50,11 @@ async fn a_failed_create_gets_503_and_can_be_repeated_with_its_key() {
     let f = Conversations::start().await;
     let body = with("+34600111222", json!({}));
     let event = || f.posted(&body).header("idempotency-key", "k");
-    let before = f.everything();
+    let before = f.world.db.everything();
     f.world.db.fail("TransactWriteItems", Fault::Throttled, 3);
     let answer = f.send(event()).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (503, Some("SERVICE_CORE_0503")));
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
     // This time the write succeeds, but its answer is lost.
     f.world.db.fail("TransactWriteItems", Fault::AnswerLost, 1);
     f.world.db.fail("TransactWriteItems", Fault::Unreachable, 2);
@@ -70,7 +70,7 @@ async fn failed_reads_get_503_and_change_nothing() {
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id.to_string();
     let made = f.made(&with("+34600111222", json!({}))).await;
-    let before = f.everything();
+    let before = f.world.db.everything();
     for operation in ["BatchGetItem", "Query"] {
         // Three faults for each of its calls of that kind.
         f.world.db.fail(operation, Fault::Throttled, 9);
@@ -81,7 +81,7 @@ async fn failed_reads_get_503_and_change_nothing() {
         let answer = f.patch(made["id"].as_str().unwrap(), &add).await;
         assert_eq!(answer.status, 503, "{operation}");
     }
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@ use domain::{ConversationId, ConversationStatus, Timestamp};
 use harness::{TestClock, trips};
 use serde_json::{Value, json};
 
-use crate::{Conversations, email, named, operations, phone};
+use crate::{Conversations, email, named, phone};
 
 #[tokio::test]
 async fn a_conversation_is_returned_as_it_was_created() {
@@ -92,7 +92,7 @@ async fn an_id_in_upper_case_is_accepted_and_an_invalid_one_is_refused() {
     let answer = f.send(event).await;
     assert_eq!(answer.status, 422);
     let expected = [("query.a", "extra_forbidden"), ("path.conversationId", "uuid_parsing")];
-    assert_eq!(crate::failures(&answer), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
+    assert_eq!(answer.failures(), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn a_warm_read_takes_one_round_trip() {
     f.get(conversation.id).await;
     f.world.db.forget_calls();
     assert_eq!(f.get(conversation.id).await.status, 200);
-    assert_eq!(operations(&f.world), ["Query conversations", "UpdateItem limits"]);
+    assert_eq!(f.world.db.sorted_operations(), ["Query conversations", "UpdateItem limits"]);
     assert_eq!(trips(&f.world.db.calls()), 1);
 }
 

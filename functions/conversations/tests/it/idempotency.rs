@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use domain::Override;
 use harness::{Answer, GatewayEvent, World};
-use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::Table;
@@ -20,7 +19,7 @@ fn is_replay(answer: &Answer) -> bool {
 }
 
 fn conversations(f: &Conversations) -> usize {
-    f.rows(Table::Conversations, "conversation").len()
+    f.world.db.rows_of(Table::Conversations, "conversation").len()
 }
 
 #[tokio::test]
@@ -31,12 +30,12 @@ async fn a_repeated_request_gets_the_first_answer_and_is_processed_once() {
     let id = first.json["id"].as_str().unwrap();
     assert_eq!(f.patch(id, &json!({"name": "Order 8", "status": "BLOCKED"})).await.status, 200);
     f.world.db.clock().advance(Duration::from_secs(60));
-    let before = f.everything();
+    let before = f.world.db.everything();
     let again = f.send(keyed(&f, "k", &body)).await;
     assert_eq!((again.status, &again.text), (201, &first.text), "the first answer, not the current state");
     assert_eq!(again.headers["etag"], first.headers["etag"]);
     assert!(is_replay(&again) && !is_replay(&first));
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]
@@ -44,12 +43,12 @@ async fn another_body_with_the_same_key_is_refused_even_with_the_same_meaning() 
     let f = Conversations::start().await;
     let body = with("+34600111222", json!({}));
     assert_eq!(f.send(keyed(&f, "k", &body)).await.status, 201);
-    let before = f.everything();
+    let before = f.world.db.everything();
     for other in [format!("{body} "), with("+34600111333", json!({})).to_string()] {
         let answer = f.send(keyed(&f, "k", &body).raw_body(&other)).await;
         assert_eq!((answer.status, answer.json["code"].as_str()), (422, Some("SERVICE_CORE_0423")));
     }
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
     assert_eq!(f.send(keyed(&f, "other", &body)).await.status, 201);
     assert_eq!(conversations(&f), 2);
 }
@@ -101,9 +100,9 @@ async fn a_replay_takes_no_turn_and_repeats_no_check() {
     // A sequence that would be refused now.
     let gone = domain::TemplateId::generate(f.world.db.store().ids());
     f.world.onboarding(Override::Entire, &[gone]).await;
-    let before = f.everything();
+    let before = f.world.db.everything();
     let again = f.send(keyed(&f, "k", &body)).await;
-    assert_eq!((again.text, f.everything()), (first.text, before));
+    assert_eq!((again.text, f.world.db.everything()), (first.text, before));
 }
 
 #[tokio::test]
@@ -112,11 +111,7 @@ async fn a_hundred_concurrent_posts_with_one_key_make_one_conversation() {
     let template = f.world.template(|_| ()).await;
     f.world.onboarding(Override::Entire, &[template.id]).await;
     let body = with("+34600111222", json!({}));
-    let other = edge::Api::new(
-        f.world.db.store_of("conversations"),
-        Metrics::kept(f.world.db.clock().clone()).0,
-        ApiFunction::Conversations,
-    );
+    let other = f.world.api(ApiFunction::Conversations);
     let posts = (0..100).map(|n| {
         let api = if n % 2 == 0 { &f.api } else { &other };
         f.send_to(api, keyed(&f, "k", &body))
@@ -128,8 +123,8 @@ async fn a_hundred_concurrent_posts_with_one_key_make_one_conversation() {
     }
     assert_eq!(answers.iter().filter(|answer| is_replay(answer)).count(), 99);
     assert_eq!(conversations(&f), 1);
-    assert_eq!(f.rows(Table::Messages, "plan").len(), 1, "one plan of messages");
-    assert_eq!(f.rows(Table::Contacts, "contact").len(), 1);
+    assert_eq!(f.world.db.rows_of(Table::Messages, "plan").len(), 1, "one plan of messages");
+    assert_eq!(f.world.db.rows_of(Table::Contacts, "contact").len(), 1);
 }
 
 #[tokio::test]
@@ -140,16 +135,16 @@ async fn a_key_is_1_to_255_printable_characters() {
     for good in ["k", " ~", longest.as_str()] {
         assert_eq!(f.send(keyed(&f, good, &body)).await.status, 201, "{good}");
     }
-    let before = f.everything();
+    let before = f.world.db.everything();
     let too_long = "k".repeat(256);
     for (bad, kind) in
         [("", "string_too_short"), (too_long.as_str(), "string_too_long"), ("é", "string_pattern_mismatch")]
     {
         let answer = f.send(keyed(&f, bad, &body)).await;
         assert_eq!(answer.status, 422, "{bad}");
-        assert_eq!(crate::failures(&answer), [("header.Idempotency-Key".to_owned(), kind.to_owned())]);
+        assert_eq!(answer.failures(), [("header.Idempotency-Key".to_owned(), kind.to_owned())]);
     }
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]

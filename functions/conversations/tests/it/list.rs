@@ -8,7 +8,7 @@ use edge::{ApiRequest, Call, Reply};
 use harness::{Answer, GatewayEvent, TestClock, World, trips};
 use serde_json::{Value, json};
 
-use crate::{Conversations, failures};
+use crate::Conversations;
 
 const NOBODY: &str = "00000000-0000-4000-8000-0000000fffff";
 
@@ -82,7 +82,7 @@ fn nothing() -> Value {
 fn refused(answer: &Answer) -> BTreeSet<(String, String)> {
     assert_eq!((answer.status, &answer.json["code"]), (422, &json!("SERVICE_CORE_0422")), "{}", answer.text);
     let of_query = |(at, kind): (String, String)| (at.strip_prefix("query.").unwrap().to_owned(), kind);
-    failures(answer).into_iter().map(of_query).collect()
+    answer.failures().into_iter().map(of_query).collect()
 }
 
 fn as_noted(expected: &[(&str, &str)]) -> BTreeSet<(String, String)> {

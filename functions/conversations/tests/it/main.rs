@@ -19,10 +19,8 @@ use domain::access::api_key::RateLimit;
 use domain::{Conversation, ConversationId};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World};
-use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
-use store::Table;
 
 const FIRST_DUE: Duration = Duration::from_secs(120);
 /// The workspace's default line.
@@ -46,12 +44,7 @@ impl Conversations {
         // Some tests create a thousand conversations at once.
         let rate = RateLimit::new(RateLimit::MAX_PER_SECOND, RateLimit::MAX_BURST).unwrap();
         world.key = world.key_with(world.workspace, &["*"], |key| key.rate = rate).await;
-        let api = Api::new(
-            world.db.store_of("conversations"),
-            Metrics::kept(world.db.clock().clone()).0,
-            ApiFunction::Conversations,
-        );
-        Self { world, api }
+        Self { api: world.api(ApiFunction::Conversations), world }
     }
 
     async fn send(&self, event: GatewayEvent) -> Answer {
@@ -97,25 +90,6 @@ impl Conversations {
         let id = ConversationId::parse(id.as_str().unwrap()).unwrap();
         self.world.db.store().conversation(self.world.workspace, id).await.unwrap().unwrap()
     }
-
-    /// The rows of one kind, as DynamoDB's JSON.
-    fn rows(&self, table: Table, kind: &str) -> Vec<Value> {
-        let mut rows = self.world.db.rows(table);
-        rows.retain(|row| row["kind"]["S"] == kind);
-        rows
-    }
-
-    /// All stored rows, except the limiter's buckets.
-    fn everything(&self) -> Vec<Value> {
-        let tables = Table::ALL.into_iter().filter(|table| *table != Table::Limits);
-        let mut rows: Vec<Value> = tables
-            .flat_map(|table| {
-                self.world.db.rows(table).into_iter().map(move |row| json!([table.suffix(), row]))
-            })
-            .collect();
-        rows.sort_by_key(Value::to_string);
-        rows
-    }
 }
 
 fn named(identifier: impl ToString, identifier_type: &str) -> Value {
@@ -135,24 +109,4 @@ fn with(number: &str, more: Value) -> Value {
     let mut body = json!({"participants": {"externals": [phone(number)]}});
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     body
-}
-
-/// The place and type of each entry of a validation failure.
-fn failures(answer: &Answer) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let place = |loc: &Value| loc.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(".");
-    let entries = answer.json["detail"].as_array().unwrap().iter();
-    entries.map(|entry| (place(&entry["loc"]), text(&entry["type"]))).collect()
-}
-
-/// The operations since the last call of this function, as `Operation table`, sorted.
-fn operations(world: &World) -> Vec<String> {
-    let mut operations: Vec<String> = world
-        .db
-        .calls()
-        .iter()
-        .map(|call| format!("{} {}", call.operation, call.table.replace("test-", "")))
-        .collect();
-    operations.sort();
-    operations
 }

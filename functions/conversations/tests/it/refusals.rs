@@ -5,16 +5,16 @@ use harness::Answer;
 use serde_json::{Value, json};
 
 use crate::create::{entry, needing};
-use crate::{Conversations, email, failures, named, operations, phone, with};
+use crate::{Conversations, email, named, phone, with};
 
 /// Posts a conversation that must be refused. Checks that every row of every table is unchanged.
 async fn refused(f: &Conversations, body: &Value) -> Answer {
-    let before = f.everything();
+    let before = f.world.db.everything();
     f.world.db.forget_calls();
     let answer = f.post(body).await;
     assert_eq!(answer.status, 422, "{body}: {}", answer.text);
-    assert_eq!(f.everything(), before, "{body}");
-    let writes = operations(&f.world);
+    assert_eq!(f.world.db.everything(), before, "{body}");
+    let writes = f.world.db.sorted_operations();
     let writes: Vec<&String> =
         writes.iter().filter(|call| !call.contains("Get") && !call.contains("Query")).collect();
     assert!(writes.is_empty() || writes == ["UpdateItem limits"], "{body}: {writes:?}");
@@ -281,7 +281,7 @@ async fn all_failures_of_a_request_are_reported_together() {
         ],
     }));
     let event = event.query(&[("notify", "no")]).header("idempotency-key", "");
-    let before = f.everything();
+    let before = f.world.db.everything();
     let answer = f.send(event).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (422, Some("SERVICE_CORE_0422")));
     let expected = [
@@ -309,8 +309,8 @@ async fn all_failures_of_a_request_are_reported_together() {
         ("body.onboardingTemplates.1.parameters", "dict_type"),
         ("body.onboardingTemplates.2", "dict_type"),
     ];
-    assert_eq!(failures(&answer), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
-    assert_eq!(f.everything(), before);
+    assert_eq!(answer.failures(), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
+    assert_eq!(f.world.db.everything(), before);
     assert_eq!(answer.json["detail"][13]["ctx"]["expected"], json!(domain::ConversationStatus::NAMES));
 }
 
@@ -381,7 +381,7 @@ async fn each_validation_failure_alone() {
     ];
     for (body, loc, kind) in rows {
         let answer = refused(&f, &body).await;
-        assert_eq!(failures(&answer), [(loc.to_owned(), kind.to_owned())], "{body}");
+        assert_eq!(answer.failures(), [(loc.to_owned(), kind.to_owned())], "{body}");
     }
     // The maximum number.
     let externals: Vec<Value> = (0..10).map(|n| phone(&format!("+3460011100{n}"))).collect();
@@ -401,7 +401,7 @@ fn entry_of(id: &str) -> Value {
 #[tokio::test]
 async fn bodies_with_invalid_json_size_or_type_are_refused() {
     let f = Conversations::start().await;
-    let before = f.everything();
+    let before = f.world.db.everything();
     let event = || f.world.event("conversations-create.json");
     let rows = [
         (event().raw_body("{"), 400),
@@ -416,7 +416,7 @@ async fn bodies_with_invalid_json_size_or_type_are_refused() {
             (status, json!(format!("SERVICE_CORE_0{status}")))
         );
     }
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]
@@ -429,10 +429,10 @@ async fn a_request_over_the_rate_limit_writes_nothing_and_takes_no_turn() {
     let event =
         || f.posted(&with("+34600111222", json!({"teamId": team.to_string()}))).header("x-api-key", &key);
     assert_eq!(f.send(event()).await.status, 201);
-    let before = f.everything();
+    let before = f.world.db.everything();
     let answer = f.send(event()).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (429, Some("SERVICE_RATE_LIMIT_0001")));
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]

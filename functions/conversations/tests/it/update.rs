@@ -11,7 +11,7 @@ use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::{ConversationQuery, Table};
 
-use crate::{Conversations, email, failures, named, operations, phone, with};
+use crate::{Conversations, email, named, phone, with};
 
 fn externals(add: Value, remove: Value) -> Value {
     json!({"participants": {"externals": {"add": add, "remove": remove}}})
@@ -32,10 +32,10 @@ fn stream_records(f: &Conversations) -> usize {
 
 /// A PATCH that must be refused. Checks that every row is unchanged.
 async fn refused(f: &Conversations, id: impl ToString, body: &Value) -> Answer {
-    let before = f.everything();
+    let before = f.world.db.everything();
     let answer = f.patch(id, body).await;
     assert_eq!(answer.status, 422, "{body}: {}", answer.text);
-    assert_eq!(f.everything(), before, "{body}");
+    assert_eq!(f.world.db.everything(), before, "{body}");
     answer
 }
 
@@ -51,9 +51,9 @@ async fn a_release_starts_the_retention_of_the_conversation_and_of_its_lane() {
     );
     let made = f.made(&with("+34600111222", json!({}))).await;
     let expiries = |f: &Conversations| -> Vec<Value> {
-        let rows = f.rows(Table::Conversations, "conversation");
-        let rows = rows.into_iter().chain(f.rows(Table::Conversations, "listedConversation"));
-        rows.chain(f.rows(Table::Messages, "lane")).map(|row| row["expiresAt"].clone()).collect()
+        let rows = f.world.db.rows_of(Table::Conversations, "conversation");
+        let rows = rows.into_iter().chain(f.world.db.rows_of(Table::Conversations, "listedConversation"));
+        rows.chain(f.world.db.rows_of(Table::Messages, "lane")).map(|row| row["expiresAt"].clone()).collect()
     };
     f.world.db.forget_calls();
     let answer = f.patch(made["id"].as_str().unwrap(), &json!({"status": "RELEASED"})).await;
@@ -216,12 +216,12 @@ async fn an_update_that_changes_nothing_gets_200_and_writes_nothing() {
         externals(json!([phone("+34600111222")]), json!([named(contact, "ID")])),
     ];
     f.world.db.clock().advance(Duration::from_secs(60));
-    let (before, records) = (f.everything(), stream_records(&f));
+    let (before, records) = (f.world.db.everything(), stream_records(&f));
     for update in updates {
         let answer = f.patch(id, &update).await;
         assert_eq!((answer.status, &answer.json), (200, &made), "{update}");
     }
-    assert_eq!((f.everything(), stream_records(&f)), (before, records));
+    assert_eq!((f.world.db.everything(), stream_records(&f)), (before, records));
 }
 
 #[tokio::test]
@@ -240,10 +240,10 @@ async fn a_repeated_update_changes_nothing() {
     let first = f.patch(made["id"].as_str().unwrap(), &update).await;
     assert_eq!(shown(&first.json, "externals"), ["new@x.io"]);
     f.world.db.clock().advance(Duration::from_secs(60));
-    let before = f.everything();
+    let before = f.world.db.everything();
     let again = f.patch(made["id"].as_str().unwrap(), &update).await;
     assert_eq!((again.status, &again.text), (200, &first.text));
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]
@@ -360,7 +360,7 @@ async fn participants_who_cannot_join_are_refused() {
 #[tokio::test]
 async fn all_failures_of_a_request_are_reported_together() {
     let f = Conversations::start().await;
-    let before = f.everything();
+    let before = f.world.db.everything();
     let event = f.patched(
         "nope",
         &json!({
@@ -386,8 +386,8 @@ async fn all_failures_of_a_request_are_reported_together() {
         ("body.participants.internals.remove.1", "dict_type"),
     ];
     assert_eq!(answer.status, 422);
-    assert_eq!(failures(&answer), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
-    assert_eq!(f.everything(), before);
+    assert_eq!(answer.failures(), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]
@@ -425,7 +425,7 @@ async fn each_validation_failure_alone() {
     ];
     for (body, loc, kind) in rows {
         let answer = refused(&f, conversation.id, &body).await;
-        assert_eq!(failures(&answer), [(loc.to_owned(), kind.to_owned())], "{body}");
+        assert_eq!(answer.failures(), [(loc.to_owned(), kind.to_owned())], "{body}");
     }
 }
 
@@ -439,7 +439,7 @@ async fn a_stale_if_match_is_refused_and_a_current_one_is_not() {
     };
     let changed = patch("Order 7", &tag).await;
     assert_eq!((changed.status, changed.headers["etag"] != tag), (200, true));
-    let before = f.everything();
+    let before = f.world.db.everything();
     // This also holds if the update would change nothing or would be refused.
     for name in ["Order 8", "Order 7"] {
         let answer = patch(name, &tag).await;
@@ -448,7 +448,7 @@ async fn a_stale_if_match_is_refused_and_a_current_one_is_not() {
     let all = externals(json!([]), json!([named(conversation.externals[0].contact, "ID")]));
     let answer = f.send(f.patched(conversation.id, &all).header("if-match", &tag)).await;
     assert_eq!(answer.status, 412);
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
     assert_eq!(patch("Order 8", &changed.headers["etag"]).await.status, 200);
     assert_eq!(patch("Order 9", "*").await.status, 200);
 }
@@ -471,7 +471,7 @@ async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_
     let f = Conversations::start().await;
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.conversation_of(other, |_| ()).await;
-    let before = f.everything();
+    let before = f.world.db.everything();
     let patch = |id: ConversationId, body: Value| f.send(f.patched(id, &body).request_id("r"));
     let unknown = ConversationId::generate(f.world.db.store().ids());
     for body in [json!({"name": "X"}), json!({}), externals(json!([email("new@x.io")]), json!([]))] {
@@ -479,7 +479,7 @@ async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_
         assert_eq!((answer.status, answer.json["code"].as_str()), (404, Some("SERVICE_CONVERSATION_0404")));
         assert_eq!(patch(foreign.id, body).await, answer);
     }
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]
@@ -529,7 +529,7 @@ async fn a_warm_update_takes_two_round_trips_even_with_lookups_of_people() {
     f.world.db.forget_calls();
     assert_eq!(f.patch(id, &json!({"name": "Order 8"})).await.status, 200);
     let expected = ["Query conversations", "TransactWriteItems conversations", "UpdateItem limits"];
-    assert_eq!(operations(&f.world), expected);
+    assert_eq!(f.world.db.sorted_operations(), expected);
     assert_eq!(trips(&f.world.db.calls()), 2);
     let update = json!({"participants": {
         "externals": {"add": [email("new@x.io"), phone("+34600111333")], "remove": [phone("+34600111222")]},

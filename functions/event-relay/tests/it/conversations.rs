@@ -74,7 +74,7 @@ async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages()
         // This message is later than the release. A repeated record must not count it.
         message(5, "API", true, "2026-10-20T10:06:00.000Z"),
     ] {
-        scene.put(store::Table::Messages, &row).await;
+        scene.world.db.put_row(store::Table::Messages, &row);
     }
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(RELEASED)).await);
@@ -127,7 +127,7 @@ async fn the_summary_of_a_release_uses_the_counts_of_the_lane_and_reads_no_messa
         "firstAt": { "N": at("2026-10-20T09:21:00.000Z") },
         "lastAt": { "N": at("2026-10-20T10:05:30.250Z") },
     });
-    scene.put(store::Table::Messages, &lane).await;
+    scene.world.db.put_row(store::Table::Messages, &lane);
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(RELEASED)).await);
     let calls = scene.world.db.calls();
@@ -146,7 +146,7 @@ async fn the_summary_of_a_release_uses_the_counts_of_the_lane_and_reads_no_messa
     // A message is later than the release, so the summary counts the messages before it.
     let scene = Scene::with_endpoint().await;
     lane["lastAt"] = json!({ "N": at("2026-10-20T10:05:30.251Z") });
-    scene.put(store::Table::Messages, &lane).await;
+    scene.world.db.put_row(store::Table::Messages, &lane);
     assert!(scene.relayed(&fixture(RELEASED)).await);
     let bodies = scene.bodies(ENDPOINT).await;
     let summary = bodies.iter().find(|body| body["eventType"] == "conversation_summary.created").unwrap();

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use aws_lambda_events::dynamodb::Event as StreamEvent;
-use aws_sdk_dynamodb::types::AttributeValue;
 use domain::webhook::DisabledReason;
 use domain::{LaneId, Rest, Timestamp};
 use harness::{Death, World, fixture};
@@ -34,11 +33,6 @@ impl Scene {
         (calls.len(), calls.iter().position(|call| call.operation == operation).unwrap())
     }
 
-    fn rows(&self, kind: &str) -> Vec<Value> {
-        let rows = self.world.db.rows(Table::Webhooks);
-        rows.into_iter().filter(|row| row["kind"]["S"] == kind).collect()
-    }
-
     /// Visits the lane of an endpoint's first slot to its end, as if all its deliveries had been made.
     async fn visited(&self) {
         let lane = LaneId::Webhook(self.slot(ENDPOINT, 0));
@@ -51,19 +45,10 @@ impl Scene {
     }
 
     /// Changes the row of the lane of an endpoint's first slot.
-    async fn set_in_lane(&self, name: &str, at: Timestamp) {
-        let db = &self.world.db;
+    fn set_in_lane(&self, name: &str, at: Timestamp) {
         let pk = format!("{}#E#{ENDPOINT}#0", World::WORKSPACE);
-        let update = db.client().update_item().table_name(db.table(Table::Webhooks));
-        update
-            .key("pk", AttributeValue::S(pk))
-            .key("sk", AttributeValue::S("L".to_owned()))
-            .update_expression("SET #name = :at")
-            .expression_attribute_names("#name", name)
-            .expression_attribute_values(":at", AttributeValue::N(at.as_millis().to_string()))
-            .send()
-            .await
-            .unwrap();
+        let at = json!({ "N": at.as_millis().to_string() });
+        self.world.db.change_row(Table::Webhooks, &pk, "L", |row| row[name] = at);
     }
 
     /// Checks that each recorded event has all its deliveries, and that each lane has only deliveries with recorded
@@ -72,7 +57,7 @@ impl Scene {
         let rows = self.world.db.rows(Table::Webhooks);
         let is_there =
             |pk: &str, sk: &str| rows.iter().any(|row| row["pk"]["S"] == pk && row["sk"]["S"] == sk);
-        for event in self.rows("event") {
+        for event in self.world.db.rows_of(Table::Webhooks, "event") {
             let (id, moment) = (event["eventId"]["S"].as_str().unwrap(), event["at"]["N"].as_str().unwrap());
             for slot in event["slots"]["L"].as_array().unwrap() {
                 let pk = format!("{}#E#{}", World::WORKSPACE, slot["S"].as_str().unwrap());
@@ -82,8 +67,14 @@ impl Scene {
                 );
             }
         }
-        for lane in self.rows("lane") {
-            for delivery in self.rows("delivery").iter().filter(|delivery| delivery["pk"] == lane["pk"]) {
+        for lane in self.world.db.rows_of(Table::Webhooks, "lane") {
+            for delivery in self
+                .world
+                .db
+                .rows_of(Table::Webhooks, "delivery")
+                .iter()
+                .filter(|delivery| delivery["pk"] == lane["pk"])
+            {
                 let event = delivery["sk"]["S"].as_str().unwrap().rsplit('#').next().unwrap();
                 assert!(
                     is_there(&format!("{}#V#{event}", World::WORKSPACE), "V"),
@@ -121,11 +112,11 @@ async fn a_batch_repeated_after_a_crash_at_any_call_is_recorded_once_and_every_l
         assert!(scene.relayed(&batch).await, "{at}");
 
         scene.assert_in_order(&at);
-        assert_eq!(scene.rows("event").len(), events, "{at}");
-        assert_eq!(scene.rows("delivery").len(), 2 * events, "{at}");
+        assert_eq!(scene.world.db.rows_of(Table::Webhooks, "event").len(), events, "{at}");
+        assert_eq!(scene.world.db.rows_of(Table::Webhooks, "delivery").len(), 2 * events, "{at}");
         assert_eq!(scene.deliveries(OTHER).await.len(), events, "{at}");
         let due_at = (scene.world.db.store().now().plus(RESCUE)).as_millis().to_string();
-        let lanes = scene.rows("lane");
+        let lanes = scene.world.db.rows_of(Table::Webhooks, "lane");
         assert!(lanes.len() == 5 && lanes.iter().all(|lane| lane["dueAt"]["N"] == due_at), "{at}: {lanes:?}");
         let mut queued: Vec<String> = scene.sqs.take().into_iter().map(|message| message.body).collect();
         queued.sort();
@@ -144,12 +135,25 @@ async fn deliveries_are_written_before_their_event_and_lanes_after_it() {
     scene.sqs.take();
     for (dies_at, death) in [(before, Death::After), (before + 1, Death::Before)] {
         scene.killed(&many([1, 2]), dies_at, death).await;
-        assert_eq!((scene.rows("delivery").len(), scene.rows("event").len()), (3, 1), "{death:?}");
+        assert_eq!(
+            (
+                scene.world.db.rows_of(Table::Webhooks, "delivery").len(),
+                scene.world.db.rows_of(Table::Webhooks, "event").len()
+            ),
+            (3, 1),
+            "{death:?}"
+        );
         assert_eq!(scene.lane(scene.slot(ENDPOINT, 0))["mark"], mark);
     }
     assert!(scene.sqs.take().is_empty());
     assert!(scene.relayed(&many([1, 2])).await);
-    assert_eq!((scene.rows("delivery").len(), scene.rows("event").len()), (3, 3));
+    assert_eq!(
+        (
+            scene.world.db.rows_of(Table::Webhooks, "delivery").len(),
+            scene.world.db.rows_of(Table::Webhooks, "event").len()
+        ),
+        (3, 3)
+    );
     assert_eq!(scene.sqs.take().len(), 1);
 }
 
@@ -162,7 +166,7 @@ async fn a_repeat_after_a_crash_updates_the_lanes_of_the_recorded_deliveries() {
     scene.sqs.take();
     scene.killed(&many([1, 2, 3]), before, Death::Before).await;
     assert_eq!(
-        (scene.rows("event").len(), scene.due_at(ENDPOINT)),
+        (scene.world.db.rows_of(Table::Webhooks, "event").len(), scene.due_at(ENDPOINT)),
         (4, None),
         "the event is recorded, and no lane is updated"
     );
@@ -189,7 +193,11 @@ async fn a_repeat_updates_the_lane_of_an_endpoint_that_was_disabled_in_between()
     scene.replace(&endpoint, |next| *next = endpoint.disabled(DisabledReason::Operator, now).unwrap()).await;
     assert!(scene.relayed(&many([1, 2])).await);
     assert_eq!(scene.due_at(ENDPOINT), Some(now.plus(RESCUE)));
-    assert_eq!(scene.rows("event").len(), 2, "a disabled endpoint gets no new events");
+    assert_eq!(
+        scene.world.db.rows_of(Table::Webhooks, "event").len(),
+        2,
+        "a disabled endpoint gets no new events"
+    );
 }
 
 #[tokio::test]
@@ -197,7 +205,13 @@ async fn a_lane_keeps_the_lowest_position_of_new_and_repeated_events() {
     let scene = Scene::with_endpoint().await;
     // Events of the same millisecond are in the order of their ids, which are not known beforehand.
     assert!(scene.relayed(&many(1..=10)).await);
-    let mut places: Vec<Value> = scene.rows("delivery").iter().map(|row| row["sk"]["S"].clone()).collect();
+    let mut places: Vec<Value> = scene
+        .world
+        .db
+        .rows_of(Table::Webhooks, "delivery")
+        .iter()
+        .map(|row| row["sk"]["S"].clone())
+        .collect();
     places.sort_by_key(Value::to_string);
     assert_eq!(scene.lane(scene.slot(ENDPOINT, 0))["low"]["S"], places[0]);
 
@@ -205,7 +219,13 @@ async fn a_lane_keeps_the_lowest_position_of_new_and_repeated_events() {
     assert!(scene.lane(scene.slot(ENDPOINT, 0)).get("low").is_none());
     scene.world.db.clock().advance(Duration::from_secs(60));
     assert!(scene.relayed(&many(1..=40)).await);
-    let mut all: Vec<Value> = scene.rows("delivery").iter().map(|row| row["sk"]["S"].clone()).collect();
+    let mut all: Vec<Value> = scene
+        .world
+        .db
+        .rows_of(Table::Webhooks, "delivery")
+        .iter()
+        .map(|row| row["sk"]["S"].clone())
+        .collect();
     all.sort_by_key(Value::to_string);
     assert_eq!(all.len(), 40);
     let lane = scene.lane(scene.slot(ENDPOINT, 0));
@@ -293,13 +313,13 @@ async fn a_lane_with_a_lease_or_an_open_circuit_is_updated_and_not_queued() {
     scene.sqs.take();
     let later = scene.world.db.store().now().plus(Duration::from_secs(30));
     for (n, name) in [(2, "leaseUntil"), (3, "openUntil")] {
-        scene.set_in_lane(name, later).await;
+        scene.set_in_lane(name, later);
         assert!(scene.relayed(&many([n])).await);
         assert!(scene.sqs.take().is_empty(), "{name}");
         assert_eq!(scene.lane(scene.slot(ENDPOINT, 0))["mark"]["N"], n.to_string(), "{name}");
-        scene.set_in_lane(name, Timestamp::from_millis(0)).await;
+        scene.set_in_lane(name, Timestamp::from_millis(0));
     }
-    scene.set_in_lane("slowUntil", later).await;
+    scene.set_in_lane("slowUntil", later);
     assert!(scene.relayed(&many([4])).await);
     assert_eq!(scene.sqs.take()[0].queue, "slow", "a slow endpoint delays no other");
 }
@@ -352,6 +372,12 @@ async fn two_concurrent_relays_of_the_same_records_write_everything_once() {
     let (one, other) = tokio::join!(scene.relayed(&batch), scene.relayed(&batch));
     assert!(one && other);
     scene.assert_in_order("both");
-    assert_eq!((scene.rows("event").len(), scene.rows("delivery").len()), (40, 40));
-    assert_eq!(scene.rows("lane").len(), 1);
+    assert_eq!(
+        (
+            scene.world.db.rows_of(Table::Webhooks, "event").len(),
+            scene.world.db.rows_of(Table::Webhooks, "delivery").len()
+        ),
+        (40, 40)
+    );
+    assert_eq!(scene.world.db.rows_of(Table::Webhooks, "lane").len(), 1);
 }

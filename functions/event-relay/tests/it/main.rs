@@ -15,11 +15,7 @@ mod partial_failures;
 use std::time::Duration;
 
 use domain::media::Uploaded;
-use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-use domain::{
-    Delivery, EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, LaneKind,
-    MediaId, Slot, Timestamp, TrustedReceivers, WebhookEndpoint,
-};
+use domain::{Delivery, EndpointId, EventFilter, LaneKind, MediaId, Slot, Timestamp, WebhookEndpoint};
 use event_relay::{NotRelayed, Relay};
 use harness::{TestBucket, TestQueue, World, fixture};
 use queue::Queues;
@@ -79,26 +75,12 @@ impl Scene {
     }
 
     async fn endpoint_with_slots(&self, id: &str, events: &[&str], slots: u8) -> WebhookEndpoint {
-        let store = self.world.db.store();
-        let endpoint = WebhookEndpoint {
-            id: EndpointId::parse(id).unwrap(),
-            workspace_id: self.world.workspace,
-            url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
-            state: EndpointState::Enabled,
-            filter: EventFilter::parse(events.iter().copied()).unwrap(),
-            caps: EndpointCaps::default(),
-            slots,
-            forgets_before: None,
-            created_at: store.now(),
-            version: 1,
+        let change = |endpoint: &mut WebhookEndpoint| {
+            endpoint.id = EndpointId::parse(id).unwrap();
+            endpoint.filter = EventFilter::parse(events.iter().copied()).unwrap();
+            endpoint.slots = slots;
         };
-        let secrets = EndpointSecrets {
-            api_key: ReceiverKey::parse("customer-key").unwrap(),
-            signing: SigningSecrets::only(SigningSecret::from_entropy([7; 32])),
-        };
-        let workspace = store.workspace(self.world.workspace).await.unwrap().unwrap();
-        assert!(store.create_endpoint(&workspace, &endpoint, &secrets).await.unwrap());
-        endpoint
+        self.world.endpoint_of(self.world.workspace, change).await
     }
 
     /// Replaces an endpoint.
@@ -146,9 +128,8 @@ impl Scene {
 
     /// The row of a slot's lane; `null` if there is none.
     fn lane(&self, slot: Slot) -> Value {
-        let pk = json!(format!("{}#E#{}#{}", slot.workspace, slot.endpoint, slot.number));
-        let is_lane = |row: &Value| row["pk"]["S"] == pk && row["sk"]["S"] == "L";
-        self.world.db.rows(Table::Webhooks).into_iter().find(is_lane).unwrap_or_default()
+        let pk = format!("{}#E#{}#{}", slot.workspace, slot.endpoint, slot.number);
+        self.world.db.row(Table::Webhooks, &pk, "L")
     }
 
     /// When the sweeper queues the lane of an endpoint's first slot.
@@ -169,14 +150,6 @@ impl Scene {
             bodies.push(serde_json::from_str(&self.body(&delivery).await).unwrap());
         }
         bodies
-    }
-
-    /// Writes a row as the stream would show it.
-    async fn put(&self, table: Table, image: &Value) {
-        let image: serde_dynamo::Item = serde_json::from_value(image.clone()).unwrap();
-        let db = &self.world.db;
-        let put = db.client().put_item().table_name(db.table(table)).set_item(Some(image.into()));
-        put.send().await.unwrap();
     }
 
     fn upload(&self, media: &str) {

@@ -1,6 +1,5 @@
 //! Records that fail beside others that do not.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use harness::{Fault, World, fixture};
 use serde_json::{Value, json};
 use store::Table;
@@ -9,29 +8,18 @@ use crate::logging::Log;
 use crate::{ENDPOINT, OTHER, Scene, from_the_future, number, record, record_of, stream_event};
 
 /// A schema version of a release later than any known one.
-fn later() -> AttributeValue {
-    AttributeValue::N("99".to_owned())
-}
+const LATER: u8 = 99;
 
 impl Scene {
     /// Sets the schema version of a row.
-    async fn set_schema(&self, table: Table, pk: &str, sk: &str, version: AttributeValue) {
-        let db = &self.world.db;
-        let update = db.client().update_item().table_name(db.table(table)).update_expression("SET sv = :sv");
-        let s = |text: &str| AttributeValue::S(text.to_owned());
-        update
-            .key("pk", s(pk))
-            .key("sk", s(sk))
-            .expression_attribute_values(":sv", version)
-            .send()
-            .await
-            .unwrap();
+    fn set_schema(&self, table: Table, pk: &str, sk: &str, version: u8) {
+        self.world.db.change_row(table, pk, sk, |row| row["sv"] = json!({ "N": version.to_string() }));
     }
 
     /// Another workspace with unreadable settings, and the record of a new contact in it.
     async fn foreign(&self, n: u16) -> Value {
         let (other, _) = self.world.second_workspace().await;
-        self.set_schema(Table::Workspaces, &format!("{other}#H"), OTHER, later()).await;
+        self.set_schema(Table::Workspaces, &format!("{other}#H"), OTHER, LATER);
         let record = record_of(n).to_string().replace(World::WORKSPACE, &other.to_string());
         serde_json::from_str(&record).unwrap()
     }
@@ -151,11 +139,11 @@ async fn a_recorded_event_that_cannot_be_read_fails_its_record_alone() {
     let about: Value = serde_json::from_str(&scene.body(&delivery).await).unwrap();
     let broken: u16 = about["payload"]["id"].as_str().unwrap()[32..].parse().unwrap();
     let pk = format!("{}#V#{}", World::WORKSPACE, delivery.event);
-    scene.set_schema(Table::Webhooks, &pk, "V", later()).await;
+    scene.set_schema(Table::Webhooks, &pk, "V", LATER);
 
     let batch = stream_event(&(1..=30).map(record_of).collect::<Vec<_>>());
     assert_eq!(scene.named(&batch).await.unwrap(), [number(broken)]);
-    scene.set_schema(Table::Webhooks, &pk, "V", AttributeValue::N("1".to_owned())).await;
+    scene.set_schema(Table::Webhooks, &pk, "V", 1);
     assert_eq!(scene.delivered(ENDPOINT, 0).await, (1..=30).collect::<Vec<_>>());
 }
 
@@ -166,7 +154,7 @@ async fn a_lane_that_cannot_be_updated_fails_only_the_records_of_its_events() {
     scene.endpoint(OTHER, &["conversation.created"]).await;
     let broken = scene.slot(ENDPOINT, 2);
     let pk = format!("{}#E#{ENDPOINT}#2", World::WORKSPACE);
-    scene.set_schema(Table::Webhooks, &pk, "L", later()).await;
+    scene.set_schema(Table::Webhooks, &pk, "L", LATER);
     let mut batch: Vec<Value> = (1..=20).map(record_of).collect();
     let mut conversation = record("event-relay-conversation-created.json");
     conversation["dynamodb"]["SequenceNumber"] = json!(number(21));
@@ -178,7 +166,7 @@ async fn a_lane_that_cannot_be_updated_fails_only_the_records_of_its_events() {
     told.sort();
     assert!(!told.contains(&crate::visit(ENDPOINT, 2)) && told.contains(&crate::visit(OTHER, 0)), "{told:?}");
 
-    scene.set_schema(Table::Webhooks, &pk, "L", AttributeValue::N("1".to_owned())).await;
+    scene.set_schema(Table::Webhooks, &pk, "L", 1);
     let mut of_the_lane = vec![];
     for delivery in scene.deliveries_in(broken).await {
         let body: Value = serde_json::from_str(&scene.body(&delivery).await).unwrap();
@@ -268,7 +256,7 @@ async fn a_failed_summary_fails_its_record_and_the_change_event_is_still_recorde
     let scene = Scene::with_endpoint().await;
     let mut message = record("event-relay-message-created.json")["dynamodb"]["NewImage"].clone();
     message["sentBy"] = json!({ "S": "NOBODY" });
-    scene.put(Table::Messages, &message).await;
+    scene.world.db.put_row(Table::Messages, &message);
     let released = fixture("event-relay-conversation-released.json");
     let failed = scene.named(&released).await.unwrap();
     assert_eq!(json!(failed), json!([released["Records"][0]["dynamodb"]["SequenceNumber"]]));

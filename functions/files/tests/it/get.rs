@@ -5,7 +5,7 @@ use domain::{FileType, Media, MediaDigest, MediaId};
 use harness::{Answer, Fault, GatewayEvent, trips};
 use serde_json::json;
 
-use crate::{DIGEST, Files, ZEROS, found, parameter};
+use crate::{DIGEST, Files, ZEROS, parameter};
 
 impl Files {
     fn get_event(&self, id: impl ToString) -> GatewayEvent {
@@ -138,7 +138,7 @@ async fn an_unknown_file_a_foreign_one_and_a_deleted_one_get_the_same_404() {
     f.world.db.forget_calls();
     assert_eq!(f.get(&too_large).await, unknown);
     assert!(
-        !f.operations().iter().any(|name| name.starts_with("HeadObject")),
+        !f.world.db.operations().iter().any(|name| name.starts_with("HeadObject")),
         "the row says that it is gone"
     );
 }
@@ -149,7 +149,7 @@ async fn an_invalid_id_and_a_parameter_are_refused() {
     let answer = f.send(f.get_event("7").query(&[("expires", "60")])).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (422, Some("SERVICE_CORE_0422")));
     let expected = [("query.expires", "extra_forbidden"), ("path.mediaId", "uuid_parsing")];
-    assert_eq!(found(&answer), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
+    assert_eq!(answer.failures(), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn a_file_takes_one_round_trip_and_one_to_the_bucket_before_a_message_refe
     for (media, expected) in [(&sent, 1), (&waiting, 2)] {
         f.world.db.forget_calls();
         assert_eq!(f.get(media).await.status, 200);
-        assert_eq!(trips(&f.world.db.calls()), expected, "{:?}", f.operations());
+        assert_eq!(trips(&f.world.db.calls()), expected, "{:?}", f.world.db.operations());
     }
 }
 

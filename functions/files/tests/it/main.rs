@@ -12,7 +12,6 @@ use domain::media::{FileName, MediaState};
 use domain::{FileType, Media, MediaDigest, MediaId, Timestamp};
 use edge::{Api, ApiRequest};
 use harness::{Answer, Fault, GatewayEvent, TestBucket, TestClock, World, trips};
-use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::{Bucket, Table};
@@ -31,11 +30,7 @@ struct Files {
 impl Files {
     async fn start() -> Self {
         let world = World::start().await;
-        let api = Api::new(
-            world.db.store_of("files"),
-            Metrics::kept(world.db.clock().clone()).0,
-            ApiFunction::Files,
-        );
+        let api = world.api(ApiFunction::Files);
         let s3 = TestBucket::beside(&world.db);
         let bucket = s3.bucket_of(&world.db, "files");
         Self { world, api, bucket, s3 }
@@ -58,19 +53,12 @@ impl Files {
     }
 
     /// How many rows the media table has.
-    async fn rows(&self) -> usize {
-        let db = &self.world.db;
-        let scan = db.client().scan().table_name(db.table(Table::Media)).send().await.unwrap();
-        scan.items().len()
+    fn rows(&self) -> usize {
+        self.world.db.rows(Table::Media).len()
     }
 
     async fn stored(&self, answer: &Answer) -> Vec<Media> {
         self.world.db.store().media(self.world.workspace, &ids(answer)).await.unwrap()
-    }
-
-    fn operations(&self) -> Vec<String> {
-        let name = |call: harness::Call| format!("{} {}", call.operation, call.table.replace("test-", ""));
-        self.world.db.calls().into_iter().map(name).collect()
     }
 }
 
@@ -93,17 +81,6 @@ fn image_with(field: &str, value: Value) -> Value {
 fn parameter<'a>(url: &'a str, name: &str) -> &'a str {
     let pairs = url.split_once('?').unwrap().1.split('&').filter_map(|pair| pair.split_once('='));
     pairs.filter(|(known, _)| *known == name).map(|(_, value)| value).next().unwrap()
-}
-
-fn found(answer: &Answer) -> Vec<(String, String)> {
-    let detail = answer.json["detail"].as_array().unwrap_or_else(|| panic!("{}", answer.text));
-    let texts = |value: &Value| -> Vec<String> {
-        value.as_array().unwrap().iter().map(|part| part.as_str().unwrap().to_owned()).collect()
-    };
-    detail
-        .iter()
-        .map(|entry| (texts(&entry["loc"]).join("."), entry["type"].as_str().unwrap().to_owned()))
-        .collect()
 }
 
 #[tokio::test]
@@ -198,7 +175,7 @@ async fn one_request_has_one_to_twenty_files() {
         let answer = f.create(&json!(vec![image(); count])).await;
         assert_eq!((answer.status, f.stored(&answer).await.len()), (201, count), "{}", answer.text);
     }
-    let rows = f.rows().await;
+    let rows = f.rows();
     for (body, kind, ctx) in [
         (json!([]), "too_short", json!({"min_length": 1})),
         (json!(vec![image(); 21]), "too_long", json!({"max_length": 20})),
@@ -210,10 +187,10 @@ async fn one_request_has_one_to_twenty_files() {
     ] {
         let answer = f.create(&body).await;
         assert_eq!((answer.status, answer.json["code"].as_str()), (422, Some("SERVICE_CORE_0422")));
-        assert_eq!(found(&answer), [("body".to_owned(), kind.to_owned())], "{body}");
+        assert_eq!(answer.failures(), [("body".to_owned(), kind.to_owned())], "{body}");
         assert_eq!(answer.json["detail"][0]["ctx"], ctx);
     }
-    assert_eq!(f.rows().await, rows);
+    assert_eq!(f.rows(), rows);
 }
 
 #[tokio::test]
@@ -300,7 +277,7 @@ async fn all_failures_of_all_files_are_reported_together_with_their_places() {
         ("body.12.contentType", "missing"),
         ("body.12.contentLength", "greater_than_equal"),
     ];
-    assert_eq!(found(&answer), expected.map(|(loc, kind)| (loc.to_owned(), kind.to_owned())));
+    assert_eq!(answer.failures(), expected.map(|(loc, kind)| (loc.to_owned(), kind.to_owned())));
     assert_eq!(
         answer.json["detail"][15],
         json!({
@@ -311,7 +288,7 @@ async fn all_failures_of_all_files_are_reported_together_with_their_places() {
             "ctx": {"le": 16_777_216},
         })
     );
-    assert_eq!(f.rows().await, 0);
+    assert_eq!(f.rows(), 0);
 }
 
 #[tokio::test]
@@ -366,7 +343,7 @@ async fn mismatched_types_get_0901_with_the_allowed_values() {
             ],
         })
     );
-    assert_eq!(f.rows().await, 0, "the valid file is not created either");
+    assert_eq!(f.rows(), 0, "the valid file is not created either");
 }
 
 #[tokio::test]
@@ -395,7 +372,7 @@ async fn a_body_that_is_not_json_is_refused() {
     ] {
         assert_eq!(f.send(event).await.status, status);
     }
-    assert_eq!(f.rows().await, 0);
+    assert_eq!(f.rows(), 0);
 }
 
 #[tokio::test]
@@ -404,7 +381,7 @@ async fn a_repeated_key_returns_the_same_files_with_new_signatures() {
     let body = json!([image(), image_with("contentLength", json!(4))]);
     let first = f.create_once("key", &body).await;
     assert_eq!((first.status, first.headers.get("idempotent-replayed")), (201, None));
-    let rows = f.rows().await;
+    let rows = f.rows();
     assert_eq!(rows, 3, "two files and the key's answer");
 
     f.world.db.clock().advance(Duration::from_secs(24 * 60 * 60));
@@ -422,7 +399,7 @@ async fn a_repeated_key_returns_the_same_files_with_new_signatures() {
     }
     f.world.db.clock().advance(Media::UPLOAD_VALID);
     assert_eq!(f.stored(&first).await.len(), 2, "valid until the last URL expires");
-    assert_eq!(f.rows().await, rows);
+    assert_eq!(f.rows(), rows);
 
     let free = f.create_once("key", &body).await;
     assert_eq!((free.status, free.headers.get("idempotent-replayed")), (201, None));
@@ -434,10 +411,10 @@ async fn a_key_with_another_body_is_refused_and_a_key_of_a_refused_request_is_fr
     let f = Files::start().await;
     assert_eq!(f.create_once("key", &json!([])).await.status, 422);
     assert_eq!(f.create_once("key", &json!([image()])).await.status, 201);
-    let rows = f.rows().await;
+    let rows = f.rows();
     let other = f.create_once("key", &json!([image(), image()])).await;
     assert_eq!(other.text, r#"{"title":"Idempotency Key Reused","status":422,"code":"SERVICE_CORE_0423"}"#);
-    assert_eq!(f.rows().await, rows);
+    assert_eq!(f.rows(), rows);
     assert_eq!(f.create_once("another key", &json!([image(), image()])).await.status, 201);
 
     let (workspace, key) = f.world.second_workspace().await;
@@ -456,12 +433,12 @@ async fn two_concurrent_requests_with_one_key_make_one_set_of_files_and_get_equa
     let f = Files::start().await;
     f.create(&json!([image()])).await;
     for (second_body, status) in [(json!([image()]), 201), (json!([image(), image()]), 422)] {
-        let rows = f.rows().await;
+        let rows = f.rows();
         let key = status.to_string();
         let release = f.world.db.hold("TransactWriteItems");
         f.world.db.forget_calls();
         let (held, first) = tokio::join!(f.create_once(&key, &second_body), async {
-            while !f.operations().contains(&"TransactWriteItems media".to_owned()) {
+            while !f.world.db.operations().contains(&"TransactWriteItems media".to_owned()) {
                 tokio::task::yield_now().await;
             }
             let first = f.create_once(&key, &json!([image()])).await;
@@ -469,7 +446,7 @@ async fn two_concurrent_requests_with_one_key_make_one_set_of_files_and_get_equa
             first
         });
         assert_eq!((first.status, held.status), (201, status), "{}", held.text);
-        assert_eq!(f.rows().await, rows + 2);
+        assert_eq!(f.rows(), rows + 2);
         if status == 201 {
             assert_eq!(ids(&held), ids(&first));
             assert_eq!(held.headers["idempotent-replayed"], "true");
@@ -486,10 +463,10 @@ async fn a_repeat_of_a_request_with_a_lost_answer_is_answered() {
     f.world.db.fail("TransactWriteItems", Fault::AnswerLost, 3);
     let lost = f.create_once("key", &body).await;
     assert_eq!((lost.status, lost.json["code"].as_str()), (503, Some("SERVICE_CORE_0503")));
-    let rows = f.rows().await;
+    let rows = f.rows();
     let again = f.create_once("key", &body).await;
     assert_eq!((again.status, again.headers["idempotent-replayed"].as_str()), (201, "true"));
-    assert_eq!((f.rows().await, f.stored(&again).await.len()), (rows, 1));
+    assert_eq!((f.rows(), f.stored(&again).await.len()), (rows, 1));
     for operation in ["GetItem", "TransactWriteItems"] {
         f.world.db.fail(operation, Fault::Throttled, 3);
         assert_eq!(f.create_once("another key", &body).await.status, 503, "{operation}");
@@ -520,7 +497,7 @@ async fn a_warm_request_makes_one_write_after_the_limiter_and_no_bucket_call() {
         let event = key.iter().fold(event, |event, key| event.header("Idempotency-Key", key));
         assert_eq!(f.send(event).await.status, 201);
         // These are all calls: signing makes none.
-        assert_eq!(f.operations(), operations);
+        assert_eq!(f.world.db.operations(), operations);
         let in_a_row = if operations.contains(&write) || key.is_none() { 2 } else { 1 };
         assert_eq!(trips(&f.world.db.calls()), in_a_row);
     }
@@ -536,12 +513,12 @@ async fn a_request_over_the_rate_limit_makes_and_replays_nothing() {
         f.send(event.header("Idempotency-Key", key))
     };
     assert_eq!(send("key").await.status, 201);
-    let rows = f.rows().await;
+    let rows = f.rows();
     for key in ["key", "another key"] {
         let refused = send(key).await;
         assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (429, "1"), "{key}");
     }
-    assert_eq!(f.rows().await, rows);
+    assert_eq!(f.rows(), rows);
 }
 
 #[tokio::test]

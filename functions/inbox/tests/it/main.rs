@@ -14,9 +14,8 @@ mod templates;
 
 use std::time::Duration;
 
-use aws_lambda_events::sqs::SqsEvent;
 use domain::{ChannelId, Contact, Conversation, ProviderAppId, WorkspaceId};
-use harness::{TestBucket, TestQueue, World, failed_messages, queue_fixture};
+use harness::{TestBucket, TestQueue, World, failed_messages, sqs_event};
 use inbox::{Files, Inbox};
 use provider::{FileClient, FileHosts};
 use queue::{Inbound, InboundQueue};
@@ -91,8 +90,8 @@ impl Site {
     /// The same if the invocation has run for this long already.
     pub(crate) async fn process_after(&self, ran: Duration, pieces: &[Inbound]) -> Vec<String> {
         let bodies: Vec<String> = pieces.iter().map(Inbound::body).collect();
-        let event: SqsEvent = serde_json::from_value(queue_fixture("inbox.json", &bodies)).unwrap();
-        failed_messages(self.function.handle_since(event, Instant::now() - ran).await)
+        let began = Instant::now() - ran;
+        failed_messages(self.function.handle_since(sqs_event("inbox.json", &bodies), began).await)
     }
 
     /// Processes a change of this account, signed by an app that may speak for this workspace only.

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use domain::message::Draft;
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, SendSchedule};
-use domain::{
-    Contact, Conversation, LaneId, Message, MessageBody, MessageId, MessageStatus, Part, PartId, Timestamp,
-};
+use domain::{Contact, Conversation, LaneId, Message, MessageId, MessageStatus, Part, PartId, Timestamp};
 use harness::{Death, Fault, trips};
 use queue::Inbound;
 use serde_json::{Value, json};
-use store::{ConversationLane, Lease, MessageStored, NewMessage, Outbound, Table};
+use store::{ConversationLane, Lease, Outbound, Table};
 
 use crate::{LINE, Site};
 
@@ -49,16 +46,7 @@ impl Scene {
         let customers: [Contact; 2] = [site.world.contact(|_| ()).await, site.world.contact(|_| ()).await];
         let conversation = site.conversation(&[&customers[0], &customers[1]]).await;
         let store = site.store();
-        let draft = Draft {
-            conversation: conversation.id,
-            body: MessageBody::parse("hello").ok(),
-            media: vec![],
-            broadcast: true,
-            reply_to: None,
-        };
-        let message = draft.message(MessageId::generate(store.ids()), &conversation, 1, vec![], store.now());
-        let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-        assert_eq!(store.store_message(&new, LEASE, "r").await.unwrap(), MessageStored::Done);
+        let message = site.world.say(&conversation, "hello").await;
         let lane = LaneId::Conversation(conversation.workspace_id, conversation.id);
         let Lease::Taken(leased) = store.lease_lane(lane, LEASE).await.unwrap() else { panic!("held") };
         let lane = ConversationLane::of(&leased).unwrap();

@@ -35,19 +35,23 @@ impl Meanwhile {
         let (workspace, template) = (World::WORKSPACE, sender.template.clone());
         match self {
             Self::Disabled => sender.change_capture(|capture| capture.enabled = false).await,
-            Self::SetUpGone => sender.remove(Table::Workspaces, &format!("{workspace}#K"), "K").await,
+            Self::SetUpGone => sender.world.db.remove_row(Table::Workspaces, &format!("{workspace}#K"), "K"),
             Self::OptedOut => {
                 let cellphone = domain::Cellphone::parse(PHONE).unwrap();
                 let store = sender.store();
                 assert!(store.opt_out(sender.world.workspace, &cellphone, store.now()).await.unwrap());
             }
             Self::LineGone => {
-                sender.remove(Table::Workspaces, &format!("{workspace}#L"), &format!("L#{LINE}")).await;
+                sender.world.db.remove_row(
+                    Table::Workspaces,
+                    &format!("{workspace}#L"),
+                    &format!("L#{LINE}"),
+                );
             }
             Self::TemplateUnset => sender.change_capture(|capture| capture.template = None).await,
             Self::TemplateGone => {
                 let id = template.id.to_string();
-                sender.remove(Table::Workspaces, &format!("{workspace}#M"), &id).await;
+                sender.world.db.remove_row(Table::Workspaces, &format!("{workspace}#M"), &id);
             }
             Self::Revoked => sender.change_template(|template| template.approved_by.clear()).await,
             Self::NeedsCaller => {
@@ -193,7 +197,7 @@ async fn a_conversation_blocked_between_two_tries_gets_no_message() {
 async fn a_lead_waits_for_the_token_of_its_line() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
-    sender.remove(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S").await;
+    sender.world.db.remove_row(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S");
     sender.wake(id).await;
     let lead = sender.stored(id).await;
     assert_eq!((lead.state, lead.opened, lead.progress.failures), (LeadState::Queued, false, 1));
@@ -213,7 +217,7 @@ async fn a_lead_waits_for_the_token_of_its_line() {
 async fn a_lead_whose_line_never_gets_a_token_fails_and_creates_nothing() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
-    sender.remove(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S").await;
+    sender.world.db.remove_row(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S");
     for _ in 0..12 {
         sender.wake(id).await;
         sender.world.db.clock().advance(secs(14_400));

@@ -151,14 +151,6 @@ impl<P: Provider + Clone> Sender<P> {
         assert!(self.store().replace_template(&template).await.unwrap());
     }
 
-    /// Removes a row directly from the database.
-    pub(crate) async fn remove(&self, table: Table, pk: &str, sk: &str) {
-        let db = &self.world.db;
-        let s = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
-        let delete = db.client().delete_item().table_name(db.table(table));
-        delete.key("pk", s(pk)).key("sk", s(sk)).send().await.unwrap();
-    }
-
     /// Runs the function for a lead; the queue message must not fail.
     pub(crate) async fn wake(&self, id: LeadId) {
         assert_eq!(self.run(&[task(id)]).await, Vec::<String>::new());
@@ -184,15 +176,9 @@ impl<P: Provider + Clone> Sender<P> {
         self.world.db.due(LaneKind::Lead).await.into_iter().map(lead_of).collect()
     }
 
-    /// The number of rows of a kind in a table.
-    pub(crate) fn kinds(&self, table: Table, kind: &str) -> usize {
-        self.world.db.rows(table).iter().filter(|row| row["kind"]["S"] == kind).count()
-    }
-
     /// A lead's row.
     pub(crate) fn row(&self, id: LeadId) -> Value {
-        let pk = format!("{}#L#{id}", World::WORKSPACE);
-        self.world.db.rows(Table::Leads).into_iter().find(|row| row["pk"]["S"] == pk).unwrap()
+        self.world.db.row(Table::Leads, &format!("{}#L#{id}", World::WORKSPACE), "L")
     }
 
     /// Checks that neither the lead nor its conversation is due or leased.

@@ -124,7 +124,7 @@ async fn a_process_that_remembers_makes_the_same_call_for_an_unknown_workspace()
         send(body).await;
         site.world.db.forget_calls();
         assert_eq!(send(body).await.status, 403);
-        assert_eq!(site.operations(), ["BatchGetItem leads+workspaces", "UpdateItem limits"]);
+        assert_eq!(site.world.db.operations(), ["BatchGetItem leads+workspaces", "UpdateItem limits"]);
         assert_eq!(harness::trips(&site.world.db.calls()), 1);
     }
 }
@@ -135,7 +135,7 @@ async fn refused_with_equal_calls(site: &mut Site, what: &str, status: u16, even
     site.world.db.forget_calls();
     let answer = site.send(event).await;
     assert_eq!(
-        (answer.status, site.operations()),
+        (answer.status, site.world.db.operations()),
         (status, first_trip(status == 403 || what == "brand").map(str::to_owned).to_vec()),
         "{what}"
     );

@@ -135,7 +135,7 @@ async fn a_retry_after_a_failed_lead_is_a_new_lead() {
 async fn a_deleted_lead_blocks_no_new_lead() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
-    site.remove(first).await;
+    site.remove(first);
     let second = site.accepted(&token(&site.body(), "a second")).await;
     assert_ne!(second, first);
     assert_eq!(site.rows("lead"), 1);
@@ -177,7 +177,7 @@ async fn a_retry_that_another_one_overtook_is_its_repeat() {
     let late = token(&site.body(), "late");
     site.world.db.forget_calls();
     let (late, early) = futures::future::join(site.post(&late), async {
-        while !site.operations().iter().any(|call| call.starts_with("TransactWriteItems")) {
+        while !site.world.db.operations().iter().any(|call| call.starts_with("TransactWriteItems")) {
             tokio::task::yield_now().await;
         }
         let early = site.accepted(&token(&site.body(), "early")).await;
@@ -200,7 +200,7 @@ async fn a_retry_whose_first_lead_is_unreadable_is_a_server_error_and_writes_not
     let second = token(&site.body(), "a second");
     site.world.db.forget_calls();
     let (answer, ()) = futures::future::join(site.post(&second), async {
-        while !site.operations().iter().any(|call| call.starts_with("BatchGetItem")) {
+        while !site.world.db.operations().iter().any(|call| call.starts_with("BatchGetItem")) {
             tokio::task::yield_now().await;
         }
         site.world.db.fail("GetItem", harness::Fault::Throttled, 3);
@@ -229,7 +229,7 @@ async fn the_transaction_detects_a_token_accepted_after_the_lookup() {
         let late = if same { site.body() } else { token(&site.visitor(1), "token") };
         let release = site.world.db.hold("TransactWriteItems");
         let (late, first) = futures::future::join(site.post(&late), async {
-            while !site.operations().iter().any(|call| call.starts_with("TransactWriteItems")) {
+            while !site.world.db.operations().iter().any(|call| call.starts_with("TransactWriteItems")) {
                 tokio::task::yield_now().await;
             }
             let first = site.accepted(&site.body()).await;
@@ -252,7 +252,9 @@ async fn a_token_that_the_provider_has_just_seen_is_looked_up_again() {
     site.captcha().once.set(true);
     let body = site.body();
     let until = async |look_ups: usize| {
-        while site.operations().iter().filter(|call| *call == "BatchGetItem leads").count() < look_ups {
+        while site.world.db.operations().iter().filter(|call| *call == "BatchGetItem leads").count()
+            < look_ups
+        {
             tokio::task::yield_now().await;
         }
     };

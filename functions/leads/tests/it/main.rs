@@ -19,11 +19,10 @@ mod scripts;
 mod validation;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use domain::lead::captcha::{ACTION, CaptchaAnswer as Solution};
 use domain::{Capture, Clock, Lead, LeadId, Secret, WorkspaceId};
 use edge::capture::CaptureRequest;
@@ -179,11 +178,7 @@ impl Site {
 
     /// Changes a lead's row directly in the database.
     pub(crate) fn change_row(&self, id: LeadId, change: impl FnOnce(&mut Value)) {
-        let pk = format!("{}#L#{id}", World::WORKSPACE);
-        let rows = self.world.db.rows(Table::Leads);
-        let mut row = rows.into_iter().find(|row| row["pk"]["S"] == pk).unwrap();
-        change(&mut row);
-        self.world.db.import(Table::Leads, &[row]);
+        self.world.db.change_row(Table::Leads, &format!("{}#L#{id}", World::WORKSPACE), "L", change);
     }
 
     /// Sets a lead's state.
@@ -193,17 +188,12 @@ impl Site {
 
     /// The number of rows of that kind in the table: `lead`, `captchaToken`, `leadRepeat`.
     pub(crate) fn rows(&self, kind: &str) -> usize {
-        self.world.db.rows(Table::Leads).iter().filter(|row| row["kind"]["S"] == kind).count()
+        self.world.db.rows_of(Table::Leads, kind).len()
     }
 
     /// The number of rows of all kinds.
     pub(crate) fn all_rows(&self) -> usize {
         self.world.db.rows(Table::Leads).len()
-    }
-
-    pub(crate) fn operations(&self) -> Vec<String> {
-        let name = |call: harness::Call| format!("{} {}", call.operation, call.table.replace("test-", ""));
-        self.world.db.calls().into_iter().map(name).collect()
     }
 
     /// Changes the set-up.
@@ -214,19 +204,13 @@ impl Site {
     }
 
     /// Removes a lead's row.
-    pub(crate) async fn remove(&self, id: LeadId) {
-        let db = &self.world.db;
-        let delete = db.client().delete_item().table_name(db.table(Table::Leads));
-        let pk = AttributeValue::S(format!("{}#L#{id}", World::WORKSPACE));
-        delete.key("pk", pk).key("sk", AttributeValue::S("L".to_owned())).send().await.unwrap();
+    pub(crate) fn remove(&self, id: LeadId) {
+        self.world.db.remove_row(Table::Leads, &format!("{}#L#{id}", World::WORKSPACE), "L");
     }
 
     /// Removes the captcha secret.
-    pub(crate) async fn without_secret(&self) {
-        let db = &self.world.db;
-        let delete = db.client().delete_item().table_name(db.table(Table::Secrets));
-        let pk = AttributeValue::S(format!("{}#K", self.world.workspace));
-        delete.key("pk", pk).key("sk", AttributeValue::S("S".to_owned())).send().await.unwrap();
+    pub(crate) fn without_secret(&self) {
+        self.world.db.remove_row(Table::Secrets, &format!("{}#K", self.world.workspace), "S");
     }
 }
 
@@ -246,17 +230,7 @@ pub(crate) fn without(body: &Value, field: &str) -> Value {
 
 pub(crate) async fn answered<V: Verifier>(leads: &Leads<V>, event: &GatewayEvent) -> Answer {
     let request: CaptureRequest = serde_json::from_value(event.json().clone()).unwrap();
-    let answer = serde_json::to_value(leads.handle(&request).await).unwrap();
-    assert_eq!(answer["isBase64Encoded"], false);
-    let text = answer["body"].as_str().unwrap().to_owned();
-    let headers: HashMap<String, String> = serde_json::from_value(answer["headers"].clone()).unwrap();
-    assert_eq!(answer.as_object().unwrap().len(), 4, "only what the gateway returns");
-    Answer {
-        status: u16::try_from(answer["statusCode"].as_u64().unwrap()).unwrap(),
-        headers,
-        json: serde_json::from_str(&text).unwrap_or_default(),
-        text,
-    }
+    Answer::of_gateway(leads.handle(&request).await)
 }
 
 /// The page that may read an answer.

@@ -218,7 +218,7 @@ async fn a_page_can_read_its_own_failures() {
     site.leads.store = site.world.db.store_of("leads");
     site.world.db.forget_calls();
     let after_the_set_up = async {
-        while !site.operations().iter().any(|call| call == "BatchGetItem leads+workspaces") {
+        while !site.world.db.operations().iter().any(|call| call == "BatchGetItem leads+workspaces") {
             tokio::task::yield_now().await;
         }
         site.world.db.fail("BatchGetItem", Fault::Throttled, 3);
@@ -238,7 +238,7 @@ async fn a_page_can_read_its_own_failures() {
 #[tokio::test]
 async fn a_missing_captcha_secret_is_a_server_error_and_is_not_cached() {
     let site = Site::start().await;
-    site.without_secret().await;
+    site.without_secret();
     let answer = site.post(&site.body()).await;
     assert_eq!((answer.status, readable_by(&answer)), (500, Some(World::PAGE)));
     assert!(site.captcha().asked.borrow().is_empty());

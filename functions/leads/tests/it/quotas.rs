@@ -105,7 +105,7 @@ async fn the_quota_takes_no_round_trip_of_its_own_and_one_write_unit() {
     assert_eq!(site.post(&site.visitor(2)).await.status, 429);
     site.world.db.forget_calls();
     assert_eq!(site.post(&site.visitor(2)).await.status, 429);
-    assert_eq!(site.operations(), ["BatchGetItem leads+workspaces", "Query workspaces"]);
+    assert_eq!(site.world.db.operations(), ["BatchGetItem leads+workspaces", "Query workspaces"]);
 }
 
 #[tokio::test]

@@ -19,13 +19,13 @@ async fn a_lead_takes_two_round_trips_and_the_first_of_a_process_one_more_during
     site.world.db.forget_calls();
     site.accepted(&site.body()).await;
     let cold = site.world.db.calls();
-    assert_eq!(site.operations(), called(&[&FIRST, &[secret, traces, store]]));
+    assert_eq!(site.world.db.operations(), called(&[&FIRST, &[secret, traces, store]]));
     assert_eq!(trips(&cold), 3);
 
     site.world.db.forget_calls();
     site.accepted(&site.visitor(1)).await;
     let warm = site.world.db.calls();
-    assert_eq!(site.operations(), called(&[&FIRST, &[store]]));
+    assert_eq!(site.world.db.operations(), called(&[&FIRST, &[store]]));
     assert_eq!(trips(&warm), 2);
     let units: Vec<(f64, f64)> = warm.iter().map(|call| (call.read_units, call.write_units)).collect();
     // Set-up, brands, state, token and repeat are read strongly, one unit each. The quota is one write. A transaction
@@ -45,7 +45,11 @@ async fn earlier_leads_are_read_again_if_the_default_brand_is_another_one_by_now
     let unnamed = crate::with(&site.visitor(1), "recaptchaToken", serde_json::json!("another"));
     assert_eq!(site.accepted(&unnamed).await, first);
     let again = ["BatchGetItem leads", "GetItem leads", "PutItem leads"];
-    assert_eq!(site.operations(), called(&[&FIRST, &again]), "the first read was of the old default");
+    assert_eq!(
+        site.world.db.operations(),
+        called(&[&FIRST, &again]),
+        "the first read was of the old default"
+    );
     let of_old = crate::with(&of_old, "recaptchaToken", serde_json::json!("a third"));
     assert_ne!(site.accepted(&of_old).await, first);
 }
@@ -60,7 +64,7 @@ async fn each_cap_costs_one_more_round_trip() {
         site.accepted(&site.visitor(1)).await;
         let counts = vec!["UpdateItem leads"; caps];
         let expected = called(&[&FIRST, &counts, &["TransactWriteItems leads"]]);
-        assert_eq!(site.operations(), expected);
+        assert_eq!(site.world.db.operations(), expected);
         assert_eq!(trips(&site.world.db.calls()), 2 + caps);
     }
 }
@@ -73,7 +77,7 @@ async fn a_repeated_lead_writes_only_its_token() {
     site.world.db.forget_calls();
     let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
     assert_eq!(site.accepted(&again).await, first);
-    assert_eq!(site.operations(), called(&[&FIRST, &["GetItem leads", "PutItem leads"]]));
+    assert_eq!(site.world.db.operations(), called(&[&FIRST, &["GetItem leads", "PutItem leads"]]));
     assert_eq!((trips(&site.world.db.calls()), site.world.db.calls()[3].read_units), (3, 1.0));
     assert_eq!(site.all_rows(), rows + 1);
 }
@@ -86,7 +90,7 @@ async fn a_retry_after_a_failed_lead_costs_one_more_read_than_a_lead() {
     site.world.db.forget_calls();
     let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
     assert_ne!(site.accepted(&again).await, first);
-    assert_eq!(site.operations(), called(&[&FIRST, &["GetItem leads", "TransactWriteItems leads"]]));
+    assert_eq!(site.world.db.operations(), called(&[&FIRST, &["GetItem leads", "TransactWriteItems leads"]]));
     let calls = site.world.db.calls();
     let units: Vec<(f64, f64)> = calls.iter().map(|call| (call.read_units, call.write_units)).collect();
     assert_eq!(units[3..], [(1.0, 0.0), (0.0, 8.0)]);
@@ -103,7 +107,7 @@ async fn a_failed_captcha_makes_the_same_calls_with_or_without_an_earlier_lead()
         site.world.db.forget_calls();
         let body = crate::with(&body, "recaptchaToken", serde_json::json!(what));
         assert_eq!(site.post(&body).await.status, 403);
-        assert_eq!(site.operations(), called(&[&FIRST]), "{what}");
+        assert_eq!(site.world.db.operations(), called(&[&FIRST]), "{what}");
     }
 }
 

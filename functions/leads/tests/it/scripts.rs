@@ -102,5 +102,5 @@ async fn a_script_takes_no_call() {
     for name in ["lead-capture-1.js", "unknown.js"] {
         site.send(asked(name)).await;
     }
-    assert_eq!(site.operations(), Vec::<String>::new());
+    assert_eq!(site.world.db.operations(), Vec::<String>::new());
 }

@@ -234,11 +234,8 @@ async fn a_part_of_a_deleted_line_fails() {
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
     let id = sender.say(&conversation, "hello").await;
-    let db = &sender.world.db;
-    let delete = db.client().delete_item().table_name(db.table(Table::Workspaces));
-    let s = |text: String| aws_sdk_dynamodb::types::AttributeValue::S(text);
-    let delete = delete.key("pk", s(format!("{}#L", World::WORKSPACE))).key("sk", s(format!("L#{LINE}")));
-    delete.send().await.unwrap();
+    let lines = format!("{}#L", World::WORKSPACE);
+    sender.world.db.remove_row(Table::Workspaces, &lines, &format!("L#{LINE}"));
     sender.wake().await;
     assert_eq!(sender.parts(id).await, [failed("NO_LINE")]);
     assert_eq!(sender.provider.calls(), []);
@@ -301,11 +298,7 @@ async fn a_part_waits_for_the_token_of_its_line() {
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
     let id = sender.say(&conversation, "hello").await;
-    let db = &sender.world.db;
-    let delete = db.client().delete_item().table_name(db.table(Table::Secrets));
-    let s = |text: String| aws_sdk_dynamodb::types::AttributeValue::S(text);
-    let delete = delete.key("pk", s(format!("{}#L#{LINE}", World::WORKSPACE))).key("sk", s("S".to_owned()));
-    delete.send().await.unwrap();
+    sender.world.db.remove_row(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S");
     sender.wake().await;
     let message = sender.message(id).await;
     assert_eq!((message.parts[0].status, message.progress.failures), (MessageStatus::Sending, 1));
@@ -316,7 +309,7 @@ async fn a_part_waits_for_the_token_of_its_line() {
     let line = sender.store().line(sender.world.workspace, &channel).await.unwrap().unwrap();
     let token = domain::Secret::new("another");
     sender.store().set_line_token(&line.with_new_token(), &token).await.unwrap();
-    db.clock().set(TestClock::START.plus(std::time::Duration::from_secs(30)));
+    sender.world.db.clock().set(TestClock::START.plus(std::time::Duration::from_secs(30)));
     assert_eq!(sender.run(&[task(CONVERSATION)]).await, Vec::<String>::new());
     assert_eq!((sender.parts(id).await, sender.provider.calls()[0].token.as_str()), (sent(1), "another"));
 }

@@ -25,8 +25,8 @@ use domain::message::Draft;
 use domain::sending::{PartError, SendSchedule};
 use domain::settings::template::Requested;
 use domain::{
-    Cellphone, Contact, Conversation, ConversationId, External, LaneId, LaneKind, Message, MessageBody,
-    MessageId, MessageStatus, OnboardingPlan, Recipient,
+    Cellphone, Contact, Conversation, ConversationId, External, LaneId, LaneKind, Message, MessageId,
+    MessageStatus, OnboardingPlan, Recipient,
 };
 use harness::{TestBucket, TestQueue, World, context, failed_messages, queue_event};
 use lambda_runtime::LambdaEvent;
@@ -36,7 +36,7 @@ use queue::Queues;
 use runtime::metrics::Kept;
 use runtime::{Metrics, SendRules};
 use serde_json::json;
-use store::{MessageStored, NewMessage, Opened, Store, Table};
+use store::{Opened, Store, Table};
 
 pub(crate) use harness::TestProvider;
 
@@ -130,7 +130,7 @@ impl<P: Provider + Clone> Sender<P> {
 
     /// Adds a text message to a conversation.
     pub(crate) async fn say(&self, conversation: &Conversation, text: &str) -> MessageId {
-        self.take(conversation, Some(text), vec![], |_| ()).await
+        self.world.say(conversation, text).await.id
     }
 
     /// Adds a message to a conversation, as the API does.
@@ -141,22 +141,7 @@ impl<P: Provider + Clone> Sender<P> {
         files: Vec<Attached>,
         change: impl FnOnce(&mut Draft),
     ) -> MessageId {
-        let store = self.store();
-        let mut draft = Draft {
-            conversation: conversation.id,
-            body: text.map(|text| MessageBody::parse(text).unwrap()),
-            media: files.iter().map(|file| file.media).collect(),
-            broadcast: true,
-            reply_to: None,
-        };
-        change(&mut draft);
-        let seq = store.last_seq(conversation.workspace_id, conversation.id).await.unwrap() + 1;
-        let id = MessageId::generate(store.ids());
-        let message = draft.message(id, conversation, seq, files, store.now());
-        let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-        let taken = store.store_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap();
-        assert_eq!(taken, MessageStored::Done);
-        id
+        self.world.message(conversation, text, files, change).await.id
     }
 
     /// A message of [`CONVERSATION`] from the store.

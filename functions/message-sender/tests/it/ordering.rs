@@ -297,11 +297,8 @@ async fn an_entry_of_a_message_with_nothing_to_send_is_removed() {
     let conversation = sender.conversation(&[&customer]).await;
     let gone = sender.say(&conversation, "gone").await;
     let id = sender.say(&conversation, "hello").await;
-    let db = &sender.world.db;
-    let s = |text: String| aws_sdk_dynamodb::types::AttributeValue::S(text);
-    let delete = db.client().delete_item().table_name(db.table(store::Table::Messages));
     let pk = format!("{}#C#{CONVERSATION}", harness::World::WORKSPACE);
-    delete.key("pk", s(pk)).key("sk", s(format!("M#{gone}"))).send().await.unwrap();
+    sender.world.db.remove_row(store::Table::Messages, &pk, &format!("M#{gone}"));
     sender.wake().await;
     assert_eq!((sender.parts(id).await, sender.provider.said()), (sent(1), vec!["hello".to_owned()]));
     sender.assert_idle(2);

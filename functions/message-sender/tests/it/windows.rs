@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use domain::settings::template::{Parameters, Requested};
 use domain::{ChannelId, Contact, ConversationId, Timestamp};
 use harness::trips;
+use serde_json::json;
 use store::Table;
 
 use crate::{CONVERSATION, LINE, Sender, failed, sent};
@@ -25,14 +25,18 @@ impl Sender {
     }
 
     /// The customer writes on the line.
-    async fn writes(&self, contact: &Contact) {
-        let s = |text: String| AttributeValue::S(text);
-        let db = &self.world.db;
-        let put = db.client().put_item().table_name(db.table(Table::Contacts));
-        let put = put.item("pk", s(format!("{}#C#{}", contact.workspace_id, contact.id)));
-        let put = put.item("sk", s(format!("W#{LINE}"))).item("kind", s("window".to_owned()));
-        let put = put.item("conversationId", s("00000000-0000-0000-0000-000000000001".to_owned()));
-        put.item("lastInboundAt", s(self.now().to_string())).send().await.unwrap();
+    fn writes(&self, contact: &Contact) {
+        let text = |text: String| json!({ "S": text });
+        self.world.db.put_row(
+            Table::Contacts,
+            &json!({
+                "pk": text(format!("{}#C#{}", contact.workspace_id, contact.id)),
+                "sk": text(format!("W#{LINE}")),
+                "kind": text("window".to_owned()),
+                "conversationId": text("00000000-0000-0000-0000-000000000001".to_owned()),
+                "lastInboundAt": text(self.now().to_string()),
+            }),
+        );
     }
 
     /// What becomes of a text that is sent now.
@@ -50,7 +54,7 @@ async fn a_text_that_is_surely_outside_the_window_fails_without_a_call() {
     let conversation = sender.conversation(&[&ana]).await;
     let clock = sender.world.db.clock();
     sender.delivers().await;
-    sender.writes(&ana).await;
+    sender.writes(&ana);
     clock.advance(24 * HOUR);
     assert_eq!(sender.text(&conversation).await, sent(1).remove(0), "the last moment of the window");
     clock.advance(Duration::from_secs(60));
@@ -59,7 +63,7 @@ async fn a_text_that_is_surely_outside_the_window_fails_without_a_call() {
     assert_eq!(sender.text(&conversation).await, failed("OUTSIDE_WINDOW"));
     assert_eq!(sender.provider.calls().len(), 2);
     // The customer writes again.
-    sender.writes(&ana).await;
+    sender.writes(&ana);
     assert_eq!(sender.text(&conversation).await, sent(1).remove(0));
 }
 
@@ -93,7 +97,7 @@ async fn a_template_is_sent_outside_the_window_and_the_window_is_read_beside_the
     assert_eq!(sender.text(&conversation).await, failed("OUTSIDE_WINDOW"));
     assert_eq!(sender.provider.said(), [template.name]);
 
-    sender.writes(&ana).await;
+    sender.writes(&ana);
     let said = sender.say(&conversation, "hello").await;
     sender.world.db.forget_calls();
     sender.wake().await;

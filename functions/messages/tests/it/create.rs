@@ -4,7 +4,7 @@ use domain::{
     ChannelId, Conversation, ConversationId, ConversationStatus, MediaId, Message, MessageBody, MessageId,
     MessageStatus, Part, Recipient, Timestamp, UserId, UserRef,
 };
-use harness::{Answer, World};
+use harness::World;
 use serde_json::{Value, json};
 use store::Table;
 
@@ -205,14 +205,6 @@ async fn messages_do_not_change_a_conversation_that_is_no_ghost() {
     }
 }
 
-/// The place and type of each failure in an answer.
-fn failures(answer: &Answer) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let Some(detail) = answer.json["detail"].as_array() else { panic!("{}", answer.text) };
-    let at = |entry: &Value| entry["loc"].as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(".");
-    detail.iter().map(|entry| (at(entry), text(&entry["type"]))).collect()
-}
-
 #[tokio::test]
 async fn all_failures_of_a_request_are_reported_together() {
     let f = Function::start().await;
@@ -225,7 +217,7 @@ async fn all_failures_of_a_request_are_reported_together() {
         "replyToMessageId": "z",
     });
     let event = f.event(&body).query(&[("notify", "no")]).header("idempotency-key", &"k".repeat(256));
-    let before = f.everything();
+    let before = f.world.db.everything();
     let answer = f.send(event).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (422, Some("SERVICE_CORE_0422")));
     let expected = [
@@ -239,9 +231,9 @@ async fn all_failures_of_a_request_are_reported_together() {
         ("body.enableExternalBroadcast", "bool_parsing"),
         ("body.replyToMessageId", "uuid_parsing"),
     ];
-    assert_eq!(failures(&answer), expected.map(|(loc, kind)| (loc.to_owned(), kind.to_owned())));
+    assert_eq!(answer.failures(), expected.map(|(loc, kind)| (loc.to_owned(), kind.to_owned())));
     assert_eq!(answer.json["detail"][5]["ctx"], json!({"error": "the file is named twice"}));
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]
@@ -282,13 +274,13 @@ async fn each_validation_failure_alone() {
         (with("replyToMessageId", json!("")), "body.replyToMessageId", "uuid_parsing"),
         (with("replyToMessageId", json!(7)), "body.replyToMessageId", "string_type"),
     ];
-    let before = f.everything();
+    let before = f.world.db.everything();
     for (body, loc, kind) in rows {
         let answer = f.post(&body).await;
         assert_eq!(answer.status, 422, "{body}");
-        assert_eq!(failures(&answer), [(loc.to_owned(), kind.to_owned())], "{body}");
+        assert_eq!(answer.failures(), [(loc.to_owned(), kind.to_owned())], "{body}");
     }
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
     let longest = format!(" {} ", "é".repeat(4_096));
     assert_eq!(f.post(&text(&conversation, &longest)).await.status, 201);
 }
@@ -349,7 +341,7 @@ async fn refusals_name_their_cause_have_a_fixed_order_and_change_nothing() {
         ),
         (body(conversation.id, None, true), 422, "SERVICE_FILE_0902", json!({"mediaId": no_file})),
     ];
-    let before = f.everything();
+    let before = f.world.db.everything();
     for (mut body, status, code, extra) in rows {
         for broadcast in [true, false] {
             body["enableExternalBroadcast"] = json!(broadcast);
@@ -358,7 +350,7 @@ async fn refusals_name_their_cause_have_a_fixed_order_and_change_nothing() {
             assert_eq!(answer.json["extra"], extra, "{body}");
         }
     }
-    assert_eq!(f.everything(), before, "no answer is stored for the key");
+    assert_eq!(f.world.db.everything(), before, "no answer is stored for the key");
 }
 
 #[tokio::test]
@@ -376,11 +368,11 @@ async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_
 async fn creating_a_message_needs_the_write_scope() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
-    let before = f.everything().len();
+    let before = f.world.db.everything().len();
     let reading = f.world.key_with(f.world.workspace, &["conversations:write", "files:write"], |_| ()).await;
     let answer = f.send(f.event(&text(&conversation, "Hello")).header("x-api-key", &reading)).await;
     assert_eq!((answer.status, &answer.json["code"]), (403, &json!("SERVICE_CORE_0301")));
-    assert_eq!(f.everything().len(), before + 1, "only the row of the new key");
+    assert_eq!(f.world.db.everything().len(), before + 1, "only the row of the new key");
     let writing = f.world.key_with(f.world.workspace, &["messages:write"], |_| ()).await;
     let answer = f.send(f.event(&text(&conversation, "Hello")).header("x-api-key", &writing)).await;
     assert_eq!(answer.status, 201);

@@ -9,7 +9,7 @@ use domain::{Conversation, FileType, Media, MediaDigest, MediaId, Message};
 use harness::{Answer, Fault, trips};
 use serde_json::{Value, json};
 
-use crate::{Function, operations, text};
+use crate::{Function, text};
 
 /// A message of these files.
 fn files(conversation: &Conversation, media: &[&Media]) -> Value {
@@ -84,7 +84,7 @@ async fn the_first_message_with_files_costs_one_more_round_trip_and_the_next_non
     f.world.db.forget_calls();
     assert_eq!(f.post(&files(&conversation, &others)).await.status, 201);
     assert_eq!(
-        operations(&f.world),
+        f.world.db.sorted_operations(),
         ["BatchGetItem conversations+media+messages", "TransactWriteItems messages", "UpdateItem limits"]
     );
     assert_eq!(trips(&f.world.db.calls()), 2);
@@ -122,12 +122,12 @@ async fn a_file_that_was_too_large_when_it_arrived_is_refused_without_a_look_int
 
 /// Posts a message that must be refused with this file error code. Checks that nothing changes.
 async fn refused(f: &Function, body: &Value, code: &str, extra: &Value) -> Answer {
-    let before = f.everything();
+    let before = f.world.db.everything();
     let answer = f.post(body).await;
     assert_eq!(answer.status, 422, "{}", answer.text);
     assert_eq!(answer.json["code"], format!("SERVICE_FILE_{code}"));
     assert_eq!(&answer.json["extra"], extra);
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
     answer
 }
 
@@ -238,11 +238,11 @@ async fn a_file_that_expires_during_its_check_is_not_attached() {
     let conversation = f.world.conversation(|_| ()).await;
     let media = f.world.media(|_| ()).await;
     f.bucket.upload(&media, 1_000);
-    let before = f.everything();
+    let before = f.world.db.everything();
     let passes = async { f.world.db.clock().advance(Media::KEPT + Duration::from_secs(1)) };
     let answer = f.meanwhile("HeadObject", f.post(&files(&conversation, &[&media])), passes).await;
     assert_eq!((answer.status, &answer.json["code"]), (422, &json!("SERVICE_FILE_0902")));
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]
@@ -251,12 +251,12 @@ async fn an_unavailable_bucket_is_not_a_missing_file() {
     let conversation = f.world.conversation(|_| ()).await;
     let media = f.world.media(|_| ()).await;
     f.bucket.upload(&media, 1_000);
-    let before = f.everything();
+    let before = f.world.db.everything();
     for fault in [Fault::Throttled, Fault::Unreachable] {
         f.world.db.fail("HeadObject", fault, 3);
         let answer = f.post(&files(&conversation, &[&media])).await;
         assert_eq!((answer.status, &answer.json["code"]), (503, &json!("SERVICE_CORE_0503")), "{fault:?}");
-        assert_eq!(f.everything(), before);
+        assert_eq!(f.world.db.everything(), before);
         f.world.db.fail("HeadObject", fault, 1);
     }
     assert_eq!(f.post(&files(&conversation, &[&media])).await.status, 201, "one failure is retried");

@@ -3,7 +3,7 @@ use edge::view;
 use harness::{Answer, GatewayEvent, trips};
 use serde_json::{Value, json};
 
-use crate::{Function, failures, operations, text};
+use crate::{Function, text};
 
 impl Function {
     fn get_event(&self, message: &str, query: &[(&str, &str)]) -> GatewayEvent {
@@ -94,7 +94,7 @@ async fn the_conversation_is_required_and_the_refusal_names_it() {
         assert_eq!((answer.status, answer.json["code"].as_str()), (422, Some("SERVICE_CORE_0422")));
         let expected: Vec<_> =
             expected.iter().map(|(at, kind)| ((*at).to_owned(), (*kind).to_owned())).collect();
-        assert_eq!(failures(&answer), expected, "{query:?}");
+        assert_eq!(answer.failures(), expected, "{query:?}");
     }
 }
 
@@ -119,7 +119,7 @@ async fn a_message_takes_one_round_trip() {
     f.world.db.forget_calls();
     assert_eq!(f.get(&conversation, &said).await.status, 200);
     assert_eq!(
-        (trips(&f.world.db.calls()), operations(&f.world)),
+        (trips(&f.world.db.calls()), f.world.db.sorted_operations()),
         (1, vec!["GetItem messages".to_owned(), "UpdateItem limits".to_owned()])
     );
 }

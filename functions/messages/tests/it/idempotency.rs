@@ -7,7 +7,7 @@ use futures::future::join_all;
 use harness::{Answer, Fault, GatewayEvent, trips};
 use serde_json::{Value, json};
 
-use crate::{Function, operations, text};
+use crate::{Function, text};
 
 impl Function {
     fn keyed(&self, key: &str, body: &Value) -> GatewayEvent {
@@ -42,14 +42,14 @@ async fn a_repeated_request_gets_the_first_answer_and_writes_nothing() {
     let first = f.post_once("a key", &body).await;
     assert_eq!((first.status, is_replay(&first)), (201, false));
     f.world.db.clock().advance(Duration::from_secs(24 * 60 * 60));
-    let before = f.everything();
+    let before = f.world.db.everything();
     for _ in 0..2 {
         f.world.db.forget_calls();
         let again = f.post_once("a key", &body).await;
         assert_eq!((again.status, is_replay(&again), &again.text), (201, true, &first.text));
     }
-    assert_eq!(f.everything(), before);
-    assert_eq!(operations(&f.world), ["BatchGetItem conversations+messages", "UpdateItem limits"]);
+    assert_eq!(f.world.db.everything(), before);
+    assert_eq!(f.world.db.sorted_operations(), ["BatchGetItem conversations+messages", "UpdateItem limits"]);
     assert_eq!(trips(&f.world.db.calls()), 1);
     assert_eq!(f.counts(&conversation), one());
 }
@@ -79,10 +79,10 @@ async fn a_key_is_valid_for_one_body() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     f.post_once("a key", &text(&conversation, "Hello")).await;
-    let before = f.everything();
+    let before = f.world.db.everything();
     let answer = f.post_once("a key", &text(&conversation, "Goodbye")).await;
     assert_eq!((answer.status, &answer.json["code"]), (422, &json!("SERVICE_CORE_0423")));
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use harness::trips;
 use serde_json::{Value, json};
 use store::Changed;
 
-use crate::{FIRST_DUE, Function, operations, text};
+use crate::{FIRST_DUE, Function, text};
 
 impl Function {
     /// Changes a conversation like a concurrent writer.
@@ -70,7 +70,7 @@ async fn a_message_whose_number_is_taken_gets_the_next_without_another_read() {
     };
     let answer = f.meanwhile("TransactWriteItems", f.post(&text(&conversation, "Hello")), other).await;
     assert_eq!(f.stored(conversation.id, &answer).await.seq, 2);
-    assert_eq!(operations(&f.world), ["GetItem messages", "TransactWriteItems messages"]);
+    assert_eq!(f.world.db.sorted_operations(), ["GetItem messages", "TransactWriteItems messages"]);
     let open = f.rows_of(&conversation, "Q#");
     assert_eq!(open.len(), 2);
     assert_eq!(open[1]["messageId"]["S"], answer.json["messageId"]);
@@ -127,10 +127,10 @@ async fn a_request_over_the_rate_limit_writes_nothing() {
     let conversation = f.world.conversation(|_| ()).await;
     let post = || f.send(f.event(&text(&conversation, "Hello")).header("x-api-key", &key));
     assert_eq!(post().await.status, 201);
-    let before = f.everything();
+    let before = f.world.db.everything();
     let answer = post().await;
     assert_eq!((answer.status, &answer.json["code"]), (429, &json!("SERVICE_RATE_LIMIT_0001")));
-    assert_eq!(f.everything(), before);
+    assert_eq!(f.world.db.everything(), before);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use harness::{Answer, GatewayEvent, trips};
 use serde_json::{Value, json};
 use store::{MessageStored, NewMessage};
 
-use crate::{FIRST_DUE, Function, failures, operations, text};
+use crate::{FIRST_DUE, Function, text};
 
 const NOBODY: &str = "00000000-0000-4000-8000-0000000fffff";
 
@@ -246,7 +246,7 @@ async fn all_failures_of_a_request_are_reported_together() {
         ("query.direction", "enum"),
         ("query.cursor", "value_error"),
     ];
-    assert_eq!(failures(&answer), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
+    assert_eq!(answer.failures(), expected.map(|(at, kind)| (at.to_owned(), kind.to_owned())));
     assert_eq!(answer.json["detail"][3]["ctx"]["expected"], json!(["INBOUND", "OUTBOUND", "INTERNAL"]));
 }
 
@@ -272,7 +272,7 @@ async fn a_cursor_is_valid_only_for_its_own_conversation_and_direction() {
             if (to.0.id, to.1) == (from.0.id, from.1) {
                 assert_eq!(ids(&answer).len(), if to.1.is_some() { 1 } else { 5 }, "{:?}", to.1);
             } else {
-                assert_eq!(failures(&answer), [("query.cursor".to_owned(), "value_error".to_owned())]);
+                assert_eq!(answer.failures(), [("query.cursor".to_owned(), "value_error".to_owned())]);
             }
             f.world.db.clock().advance(Duration::from_millis(100));
         }
@@ -305,7 +305,7 @@ async fn a_cursor_of_another_endpoint_or_workspace_is_refused() {
         "the test seals like the function"
     );
     let conversations = sealed("conversations").await;
-    assert_eq!(failures(&f.list(&conversation, &[("cursor", &conversations)]).await), as_foreign);
+    assert_eq!(f.list(&conversation, &[("cursor", &conversations)]).await.failures(), as_foreign);
 
     // The same conversation id in another workspace.
     let (other, key) = f.world.second_workspace().await;
@@ -314,12 +314,12 @@ async fn a_cursor_of_another_endpoint_or_workspace_is_refused() {
     let elsewhere = |cursor| {
         f.list_event(&twin, &[("cursor", cursor)]).path("workspaceId", other).header("x-api-key", &key)
     };
-    assert_eq!(failures(&f.send(elsewhere(&own)).await), as_foreign, "another workspace");
+    assert_eq!(f.send(elsewhere(&own)).await.failures(), as_foreign, "another workspace");
     for at in (0..own.len()).step_by(7) {
         let changed = if own.as_bytes()[at] == b'A' { "B" } else { "A" };
         let changed = format!("{}{changed}{}", &own[..at], &own[at + 1..]);
         f.world.db.clock().advance(Duration::from_millis(100));
-        assert_eq!(failures(&f.list(&conversation, &[("cursor", &changed)]).await), as_foreign, "{changed}");
+        assert_eq!(f.list(&conversation, &[("cursor", &changed)]).await.failures(), as_foreign, "{changed}");
     }
     assert_eq!(ids(&f.list(&conversation, &[("cursor", &own)]).await), newest_first(made[..2].iter()));
 }
@@ -358,7 +358,7 @@ async fn a_warm_page_takes_two_round_trips_and_the_first_one_no_more() {
             expected.insert(2, "GetItem secrets");
         }
         assert_eq!(
-            (operations(&f.world), trips(&f.world.db.calls())),
+            (f.world.db.sorted_operations(), trips(&f.world.db.calls())),
             (expected.iter().map(|&name| name.to_owned()).collect(), 2)
         );
     }

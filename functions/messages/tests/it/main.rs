@@ -13,10 +13,9 @@ mod list;
 use std::time::Duration;
 
 use domain::{Conversation, ConversationId, Message, MessageId};
-use edge::{Api, ApiRequest};
+use edge::ApiRequest;
 use harness::{Answer, GatewayEvent, TestBucket, World};
 use messages::Messages;
-use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::Table;
@@ -36,12 +35,7 @@ impl Function {
         let bucket = TestBucket::beside(&world.db);
         let messages = Messages {
             // The long time limit keeps a busy machine from failing a test.
-            api: Api::new(
-                world.db.store_of("messages"),
-                Metrics::kept(world.db.clock().clone()).0,
-                ApiFunction::Messages,
-            )
-            .answering_within(Duration::from_secs(60)),
+            api: world.api(ApiFunction::Messages).answering_within(Duration::from_secs(60)),
             bucket: bucket.bucket_of(&world.db, "messages"),
             first_due: FIRST_DUE,
         };
@@ -111,18 +105,6 @@ impl Function {
         rows.sort_by_key(sk);
         rows
     }
-
-    /// All stored rows, except the limiter's buckets.
-    fn everything(&self) -> Vec<Value> {
-        let tables = Table::ALL.into_iter().filter(|table| *table != Table::Limits);
-        let mut rows: Vec<Value> = tables
-            .flat_map(|table| {
-                self.world.db.rows(table).into_iter().map(move |row| json!([table.suffix(), row]))
-            })
-            .collect();
-        rows.sort_by_key(Value::to_string);
-        rows
-    }
 }
 
 fn id_of(value: &Value) -> ConversationId {
@@ -132,24 +114,4 @@ fn id_of(value: &Value) -> ConversationId {
 /// A text message in a conversation.
 fn text(conversation: &Conversation, body: &str) -> Value {
     json!({"conversationId": conversation.id.to_string(), "messageBody": body})
-}
-
-/// The place and the type of each failure.
-fn failures(answer: &Answer) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let place = |loc: &Value| loc.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(".");
-    let detail = answer.json["detail"].as_array().unwrap_or_else(|| panic!("{}", answer.text));
-    detail.iter().map(|entry| (place(&entry["loc"]), text(&entry["type"]))).collect()
-}
-
-/// The operations since the last call of this function, as `Operation table`, sorted.
-fn operations(world: &World) -> Vec<String> {
-    let mut operations: Vec<String> = world
-        .db
-        .calls()
-        .iter()
-        .map(|call| format!("{} {}", call.operation, call.table.replace("test-", "")))
-        .collect();
-    operations.sort();
-    operations
 }

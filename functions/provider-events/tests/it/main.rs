@@ -6,7 +6,6 @@
 mod receiving;
 mod verification;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
@@ -17,7 +16,7 @@ use provider_events::{Apps, ProviderEvents};
 use queue::{Inbound, InboundQueue};
 use runtime::Metrics;
 use runtime::metrics::Kept;
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::Sha256;
 
 /// The app of the events in `events/`.
@@ -67,12 +66,7 @@ impl Site {
 
     pub(crate) async fn send(&self, event: GatewayEvent) -> Answer {
         let request: WebhookRequest = serde_json::from_value(event.json().clone()).unwrap();
-        let answer = serde_json::to_value(self.function.handle(&request).await).unwrap();
-        assert_eq!(answer["isBase64Encoded"], false);
-        let text = answer["body"].as_str().unwrap().to_owned();
-        let headers: HashMap<String, String> = serde_json::from_value(answer["headers"].clone()).unwrap();
-        let status = u16::try_from(answer["statusCode"].as_u64().unwrap()).unwrap();
-        Answer { status, headers, json: Value::Null, text }
+        Answer::of_gateway(self.function.handle(&request).await)
     }
 
     /// Posts these bytes, signed with this secret.

@@ -5,7 +5,6 @@
 use domain::{Cellphone, Language, PersonName, User, UserId, UserStatus};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World, trips};
-use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 
@@ -17,12 +16,7 @@ struct Users {
 impl Users {
     async fn start() -> Self {
         let world = World::start().await;
-        let api = Api::new(
-            world.db.store_of("users"),
-            Metrics::kept(world.db.clock().clone()).0,
-            ApiFunction::Users,
-        );
-        Self { world, api }
+        Self { api: world.api(ApiFunction::Users), world }
     }
 
     async fn send(&self, event: GatewayEvent) -> Answer {

@@ -341,11 +341,9 @@ async fn a_row_of_a_newer_schema_is_refused() {
     let db = TestDb::start().await;
     let ana = contact(&db, "Ana", "", "ana@x.io", "");
     create(&db, &ana).await;
-    for row in rows(&db).await {
-        let mut newer = row;
-        newer.insert("sv".to_owned(), aws_sdk_dynamodb::types::AttributeValue::N("2".to_owned()));
-        let put = db.client().put_item().table_name(db.table(Table::Contacts));
-        put.set_item(Some(newer)).send().await.unwrap();
+    for mut newer in db.rows(Table::Contacts) {
+        newer["sv"] = serde_json::json!({ "N": "2" });
+        db.put_row(Table::Contacts, &newer);
     }
     let store = db.store();
     let email = ana.email.clone().unwrap();
@@ -381,15 +379,8 @@ async fn an_identity_row_of_another_contact_is_neither_released_nor_erased() {
             ..contact(&db, "", "", "ana@x.io", "+14155550123")
         };
         create(&db, &ana).await;
-        let put = db.client().update_item().table_name(db.table(Table::Contacts));
-        let s = aws_sdk_dynamodb::types::AttributeValue::S;
-        put.key("pk", s(format!("{WORKSPACE}#{row}")))
-            .key("sk", s("U".to_owned()))
-            .update_expression("SET contactId = :other")
-            .expression_attribute_values(":other", s(ContactId::generate(&**db.ids()).to_string()))
-            .send()
-            .await
-            .unwrap();
+        let other = serde_json::json!({ "S": ContactId::generate(&**db.ids()).to_string() });
+        db.change_row(Table::Contacts, &format!("{WORKSPACE}#{row}"), "U", |row| row["contactId"] = other);
         let before = db.rows(Table::Contacts);
         let changed = next(&ana, store.now(), without);
         let refused = store.replace_contact(&ana, &changed, "r").await.unwrap_err();

@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use domain::conversation::Opening;
-use domain::message::{Draft, Report, ReportKind};
+use domain::message::{Report, ReportKind};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, SendSchedule};
 use domain::settings::template::{Parameters, Requested};
 use domain::{
-    Cellphone, Conversation, ConversationId, LaneId, LaneKind, Message, MessageBody, MessageId,
-    MessageStatus, OnboardingPlan, Recipient, Rest, RetrySchedule, TemplateId, WorkspaceId,
+    Cellphone, Conversation, ConversationId, LaneId, LaneKind, Message, MessageId, MessageStatus,
+    OnboardingPlan, Recipient, Rest, RetrySchedule, TemplateId, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, World, trips};
-use store::{ConversationLane, Lease, Leased, MessageStored, NewMessage, Outbound, Released, Store, Table};
+use store::{ConversationLane, Lease, Leased, Outbound, Released, Store, Table};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -72,21 +72,7 @@ impl Lanes {
     }
 
     async fn say(&self, text: &str) -> MessageId {
-        let (store, conversation) = (self.store(), &self.conversation);
-        let draft = Draft {
-            conversation: conversation.id,
-            body: MessageBody::parse(text).ok(),
-            media: vec![],
-            broadcast: true,
-            reply_to: None,
-        };
-        let seq = store.last_seq(conversation.workspace_id, conversation.id).await.unwrap() + 1;
-        let id = MessageId::generate(store.ids());
-        let message = draft.message(id, conversation, seq, vec![], store.now());
-        let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-        let taken = store.store_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap();
-        assert_eq!(taken, MessageStored::Done);
-        id
+        self.world.say(&self.conversation, text).await.id
     }
 
     fn id(&self) -> LaneId {

@@ -106,12 +106,11 @@ async fn the_bucket_of_an_unused_key_expires_after_a_day() {
     let db = TestDb::start().await;
     let limiter = Limiter::new(db.store().clone());
     admit(&limiter, limit(10, 3)).await;
-    let scan = db.client().scan().table_name(db.table(Table::Limits)).send().await.unwrap();
-    let rows = scan.items.unwrap();
+    let rows = db.rows(Table::Limits);
     assert_eq!(rows.len(), 1);
-    let expires: i64 = rows[0]["expiresAt"].as_n().unwrap().parse().unwrap();
+    let expires: i64 = rows[0]["expiresAt"]["N"].as_str().unwrap().parse().unwrap();
     assert_eq!(expires, db.store().now().as_seconds() + 86_400);
-    assert_eq!(rows[0]["pk"].as_s().unwrap(), &format!("{WORKSPACE}#{KEY}"));
+    assert_eq!(rows[0]["pk"]["S"], format!("{WORKSPACE}#{KEY}"));
 }
 
 #[tokio::test]

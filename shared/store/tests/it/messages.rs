@@ -72,19 +72,9 @@ async fn an_existing_message_was_stored_by_an_earlier_attempt_even_if_it_changed
     assert_eq!(take(&world, &new).await.unwrap(), MessageStored::Done);
     let later = message(&world, &conversation, 1);
     assert_eq!(take(&world, &alone(&later)).await.unwrap(), MessageStored::Done);
-    let sent = world.db.client().update_item().table_name(world.db.table(Table::Messages));
-    let sent = sent
-        .set_key(Some(
-            [
-                ("pk", format!("{}#C#{}", said.workspace_id, said.conversation)),
-                ("sk", format!("M#{}", said.id)),
-            ]
-            .map(|(name, value)| (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(value)))
-            .into(),
-        ))
-        .update_expression("SET lastRequest = :sender")
-        .expression_attribute_values(":sender", aws_sdk_dynamodb::types::AttributeValue::S("sender".into()));
-    sent.send().await.unwrap();
+    let pk = format!("{}#C#{}", said.workspace_id, said.conversation);
+    let sender = |row: &mut Value| row["lastRequest"] = serde_json::json!({ "S": "sender" });
+    world.db.change_row(Table::Messages, &pk, &format!("M#{}", said.id), sender);
     let before = rows(&world);
     assert_eq!(take(&world, &new).await.unwrap(), MessageStored::Done);
     assert_eq!(rows(&world), before);

@@ -7,12 +7,11 @@ use domain::settings::template::{ContactField, NewTemplate, ParameterValue, Sour
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
-    ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter,
-    Ids, KeyId, Line, Lines, Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team,
-    TeamId, Template, TemplateId, TemplateScope, TrustedReceivers, User, UserId, UserRef, WebhookEndpoint,
-    Workspace, WorkspaceId,
+    ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EventFilter, Ids, KeyId, Line, Lines,
+    Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team, TeamId, Template,
+    TemplateId, TemplateScope, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
 };
-use harness::{Fault, TestClock, TestDb, trips};
+use harness::{Fault, TestClock, TestDb, World, trips};
 use store::{LineCreated, Revoked, Store, StoreError, Table, Tables, TemplateOwner, UserCreated};
 
 async fn with_workspace() -> (TestDb, Workspace) {
@@ -29,16 +28,10 @@ fn user(workspace: &Workspace, ids: &dyn Ids, email: &str) -> User {
 
 fn endpoint(workspace: &Workspace, ids: &dyn Ids) -> (WebhookEndpoint, EndpointSecrets) {
     let endpoint = WebhookEndpoint {
-        id: EndpointId::generate(ids),
-        workspace_id: workspace.id,
-        url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
-        state: EndpointState::Enabled,
         filter: EventFilter::parse(["contact.updated"]).unwrap(),
         caps: EndpointCaps { concurrency: Some(4), per_second: None },
         slots: 2,
-        forgets_before: None,
-        created_at: TestClock::START,
-        version: 1,
+        ..World::endpoint(workspace.id, EndpointId::generate(ids))
     };
     let secret = |byte| SigningSecret::from_entropy([byte; 32]);
     let signing = SigningSecrets {
@@ -340,9 +333,7 @@ async fn a_key_is_revoked_once_and_not_after_its_row_was_deleted() {
         let meanwhile = async {
             db.begun("UpdateItem", 1).await;
             if is_deleted {
-                let s = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
-                let delete = db.client().delete_item().table_name(db.table(Table::ApiKeys));
-                delete.key("pk", s("abc")).key("sk", s("K")).send().await.unwrap();
+                db.remove_row(Table::ApiKeys, "abc", "K");
             } else {
                 assert_eq!(store.revoke_api_key(workspace.id, id).await.unwrap(), Revoked::Done);
                 db.clock().advance(std::time::Duration::from_secs(1));
@@ -360,16 +351,8 @@ async fn a_key_is_revoked_once_and_not_after_its_row_was_deleted() {
 #[tokio::test]
 async fn a_row_of_a_later_schema_is_not_read() {
     let (db, workspace) = with_workspace().await;
-    let update = db.client().update_item().table_name(db.table(Table::Workspaces));
-    let value = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
-    update
-        .key("pk", value(&format!("{}#W", workspace.id)))
-        .key("sk", value("W"))
-        .update_expression("SET sv = :later")
-        .expression_attribute_values(":later", aws_sdk_dynamodb::types::AttributeValue::N("2".to_owned()))
-        .send()
-        .await
-        .unwrap();
+    let later = |row: &mut serde_json::Value| row["sv"] = serde_json::json!({ "N": "2" });
+    db.change_row(Table::Workspaces, &format!("{}#W", workspace.id), "W", later);
     let read = db.store().workspace(workspace.id).await;
     assert!(matches!(read, Err(StoreError::Unreadable { .. })), "{read:?}");
 }

@@ -49,22 +49,13 @@ pub(crate) async fn shards(db: &TestDb, read: u8, write: u8) {
         None => Workspace::new(WORKSPACE, "Test", now).unwrap(),
     };
     (workspace.list_shards_read, workspace.list_shards_write) = (read, write);
-    let key = |name: &str, value: &str| {
-        (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(value.to_owned()))
-    };
     if seen.is_none() {
         assert!(store.create_workspace(&workspace).await.unwrap());
     }
-    let update = db.client().update_item().table_name(db.table(Table::Workspaces));
-    let n = |number: u8| aws_sdk_dynamodb::types::AttributeValue::N(number.to_string());
-    update
-        .set_key(Some([key("pk", &format!("{WORKSPACE}#W")), key("sk", "W")].into()))
-        .update_expression("SET listShardsRead = :r, listShardsWrite = :w")
-        .expression_attribute_values(":r", n(read))
-        .expression_attribute_values(":w", n(write))
-        .send()
-        .await
-        .unwrap();
+    db.change_row(Table::Workspaces, &format!("{WORKSPACE}#W"), "W", |row| {
+        row["listShardsRead"] = serde_json::json!({ "N": read.to_string() });
+        row["listShardsWrite"] = serde_json::json!({ "N": write.to_string() });
+    });
 }
 
 /// A query for all contacts.

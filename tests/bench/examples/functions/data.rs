@@ -2,21 +2,18 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use aws_sdk_dynamodb::types::AttributeValue;
-use domain::message::Draft;
 use domain::retry::Jitter;
 use domain::sending::{End, SendSchedule};
 use domain::{
-    Cellphone, Conversation, Email, LaneId, MessageBody, MessageId, PartId, PersonName, ProviderApp,
-    ProviderAppId, Secret, Timestamp,
+    Cellphone, Conversation, Email, LaneId, MessageId, PartId, PersonName, ProviderApp, ProviderAppId,
+    Secret, Timestamp,
 };
 use harness::{World, fixture, queue_fixture};
 use serde_json::{Value, json};
-use store::{ConversationLane, Lease, MessageStored, NewMessage, Table};
+use store::{ConversationLane, Lease, Table};
 
 /// The line of the workspace.
 pub(crate) const LINE: &str = "1045551234567";
-const FIRST_DUE: Duration = Duration::from_secs(120);
 const LEASE: Duration = Duration::from_secs(90);
 
 /// A Spanish mobile number.
@@ -42,20 +39,7 @@ pub(crate) async fn reached(world: &World, n: usize) -> Conversation {
 
 /// Adds a text message to a conversation, as the API does.
 pub(crate) async fn say(world: &World, conversation: &Conversation) -> MessageId {
-    let store = world.db.store();
-    let draft = Draft {
-        conversation: conversation.id,
-        body: MessageBody::parse("Your order is on its way.").ok(),
-        media: vec![],
-        broadcast: true,
-        reply_to: None,
-    };
-    let seq = store.last_seq(conversation.workspace_id, conversation.id).await.unwrap() + 1;
-    let id = MessageId::generate(store.ids());
-    let message = draft.message(id, conversation, seq, vec![], store.now());
-    let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-    assert_eq!(store.store_message(&new, FIRST_DUE, &id.to_string()).await.unwrap(), MessageStored::Done);
-    id
+    world.say(conversation, "Your order is on its way.").await.id
 }
 
 /// Adds a text message that the provider accepted under this id, and returns its part.
@@ -92,12 +76,9 @@ pub(crate) fn inbound(lists: Value) -> String {
 /// Makes the last change of the workspace's settings an hour old. A process remembers the settings that have not changed of
 /// late.
 pub(crate) async fn age_settings(world: &World) {
-    let key = [("pk", format!("{}#W", world.workspace)), ("sk", "W".to_owned())];
-    let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
-    let an_hour_ago = AttributeValue::N((now().as_millis() - 3_600_000).to_string());
-    let update = world.db.client().update_item().table_name(world.db.table(Table::Workspaces));
-    let update = update.set_key(Some(key.into())).update_expression("SET changedAt = :at");
-    update.expression_attribute_values(":at", an_hour_ago).send().await.unwrap();
+    let an_hour_ago = json!({ "N": (now().as_millis() - 3_600_000).to_string() });
+    let pk = format!("{}#W", world.workspace);
+    world.db.change_row(Table::Workspaces, &pk, "W", |row| row["changedAt"] = an_hour_ago);
 }
 
 /// The machine's time.

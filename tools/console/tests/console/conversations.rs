@@ -1,13 +1,12 @@
 use std::time::Duration;
 
-use domain::message::{Draft, MessageBody};
 use domain::sending::Progress;
 use domain::settings::template::{Parameters, Requested};
-use domain::{Conversation, LaneId, Message, MessageId, TemplateId, UserRef};
+use domain::{Conversation, LaneId, Message, TemplateId, UserRef};
 use harness::World;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::json;
-use store::{ConversationLane, Lease, MessageStored, NewMessage};
+use store::{ConversationLane, Lease};
 
 use crate::Desk;
 
@@ -25,18 +24,7 @@ async fn conversation() -> (World, Conversation, Message) {
                 vec![domain::Internal { user: agent.id, shown, joined_at, last_seen_at: None }];
         })
         .await;
-    let store = world.db.store();
-    let draft = Draft {
-        conversation: conversation.id,
-        body: MessageBody::parse("a text that is nobody else's").ok(),
-        media: vec![],
-        broadcast: true,
-        reply_to: None,
-    };
-    let message = draft.message(MessageId::generate(store.ids()), &conversation, 2, vec![], store.now());
-    let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-    let taken = store.store_message(&new, Duration::from_secs(120), "seed").await;
-    assert_eq!(taken.unwrap(), MessageStored::Done);
+    let message = world.say(&conversation, "a text that is nobody else's").await;
     (world, conversation, message)
 }
 

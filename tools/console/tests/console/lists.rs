@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use domain::message::Draft;
 use domain::webhook::delivery::Next;
 use domain::{
-    Cellphone, Contact, Conversation, ConversationStatus, Email, Internal, Message, MessageBody, MessageId,
-    PersonName, ProviderUserId, UserRef, WaId,
+    Cellphone, Contact, Conversation, ConversationStatus, Email, Internal, PersonName, ProviderUserId,
+    UserRef, WaId,
 };
 use harness::World;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
-use store::{MessageStored, NewMessage};
 
 use crate::Desk;
 use crate::hooks::Hooks;
@@ -272,32 +270,15 @@ async fn conversations_are_listed_newest_first_by_status_and_people() {
     ");
 }
 
-/// Stores a message with the next number.
-async fn say(world: &World, conversation: &Conversation, seq: u64, text: &str) -> Message {
-    let store = world.db.store();
-    let draft = Draft {
-        conversation: conversation.id,
-        body: MessageBody::parse(text).ok(),
-        media: vec![],
-        broadcast: true,
-        reply_to: None,
-    };
-    let message = draft.message(MessageId::generate(store.ids()), conversation, seq, vec![], store.now());
-    let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-    let stored = store.store_message(&new, Duration::from_secs(120), "seed").await.unwrap();
-    assert_eq!(stored, MessageStored::Done);
-    message
-}
-
 #[tokio::test]
 async fn messages_of_a_conversation_are_listed_newest_first_page_by_page() {
     let world = World::start().await;
     let (conversation, other) = (world.conversation(|_| ()).await, world.conversation(|_| ()).await);
-    say(&world, &other, 1, "elsewhere").await;
+    world.say(&other, "elsewhere").await;
     let long = format!("Hello\u{1b}[31m {}", "and so on ".repeat(10));
     let mut all: Vec<String> = vec![];
-    for (seq, text) in (1..).zip(["one", "two", "three", "four", &long]) {
-        all.insert(0, say(&world, &conversation, seq, text).await.id.to_string());
+    for text in ["one", "two", "three", "four", &long] {
+        all.insert(0, world.say(&conversation, text).await.id.to_string());
     }
     let desk = Desk::over(world.db);
     let of = conversation.id.to_string();

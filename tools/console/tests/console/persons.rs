@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use domain::conversation::{ConversationChange, Opening};
@@ -276,11 +275,9 @@ impl Scene {
         }
     }
 
-    async fn delete(&self, table: Table, row: &Value) {
-        let db = &self.desk.db;
-        let text = |name: &str| AttributeValue::S(row[name]["S"].as_str().unwrap().to_owned());
-        let delete = db.client().delete_item().table_name(db.table(table));
-        delete.key("pk", text("pk")).key("sk", text("sk")).send().await.unwrap();
+    fn delete(&self, table: Table, row: &Value) {
+        let [pk, sk] = ["pk", "sk"].map(|name| row[name]["S"].as_str().unwrap());
+        self.desk.db.remove_row(table, pk, sk);
     }
 
     async fn erase(&self, more: &[&str]) -> Value {
@@ -500,7 +497,7 @@ async fn events_of_a_lead_that_has_expired_are_found_by_its_contact() {
     let scene = Scene::new().await;
     let leads = scene.desk.db.rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == "lead");
     for lead in leads.filter(|row| row["contactId"]["S"] == scene.ana.to_string()) {
-        scene.delete(Table::Leads, &lead).await;
+        scene.delete(Table::Leads, &lead);
     }
     scene.erase(&[]).await;
     scene.desk.db.clock().advance(Duration::from_secs(15 * 60));

@@ -283,12 +283,8 @@ async fn what_expires_while_an_event_is_redacted_is_not_made_again() {
         let held = db.hold("UpdateItem");
         db.begun("UpdateItem", 3).await;
         for row in db.rows(Table::Webhooks) {
-            let key = ["pk", "sk"].map(|name| {
-                let text = row[name]["S"].as_str().unwrap().to_owned();
-                (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(text))
-            });
-            let delete = db.client().delete_item().table_name(db.table(Table::Webhooks));
-            delete.set_key(Some(key.into())).send().await.unwrap();
+            let [pk, sk] = ["pk", "sk"].map(|name| row[name]["S"].as_str().unwrap());
+            db.remove_row(Table::Webhooks, pk, sk);
         }
         drop(held);
     };

@@ -3,7 +3,7 @@
 use domain::webhook::delivery::Next;
 use domain::webhook::pace::Failing;
 use domain::{Delivery, DeliveryState, Pace, Rest, Timestamp};
-use harness::{Fault, trips};
+use harness::{Fault, World, trips};
 use store::{HomeKey, Lease, NewEvent, Pointer, Record, Released, StoreError, WebhookLane};
 
 use crate::support::hooks::{
@@ -257,29 +257,14 @@ async fn a_pointer_is_never_written_before_the_processed_ones() {
 
 #[tokio::test]
 async fn a_page_needs_one_read_of_endpoint_secrets_events_and_home_rows() {
-    use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-    use domain::{
-        EndpointCaps, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, TrustedReceivers,
-        WebhookEndpoint, Workspace,
-    };
+    use domain::{WebhookEndpoint, Workspace};
     let hooks = Hooks::start().await;
     let seen = Workspace::new(workspace(), "Aster", hooks.now()).unwrap();
     assert!(hooks.store().create_workspace(&seen).await.unwrap());
-    let made = WebhookEndpoint {
-        id: endpoint(1),
-        workspace_id: workspace(),
-        url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
-        state: EndpointState::Enabled,
-        filter: EventFilter::parse(["contact.updated"]).unwrap(),
-        caps: EndpointCaps::default(),
-        slots: 1,
-        forgets_before: None,
-        created_at: hooks.now(),
-        version: 1,
-    };
-    let active = SigningSecret::from_entropy([1; 32]);
-    let signing = SigningSecrets { active, next: None, previous: None };
-    let secrets = EndpointSecrets { api_key: ReceiverKey::parse("key").unwrap(), signing };
+    let filter = domain::EventFilter::parse(["contact.updated"]).unwrap();
+    let made =
+        WebhookEndpoint { filter, created_at: hooks.now(), ..World::endpoint(workspace(), endpoint(1)) };
+    let secrets = World::endpoint_secrets();
     assert!(hooks.store().create_endpoint(&seen, &made, &secrets).await.unwrap());
     let events: Vec<NewEvent> = (0..45).map(|n| event(n, n as i64)).collect();
     hooks.record(&events).await;
