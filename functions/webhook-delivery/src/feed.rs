@@ -106,9 +106,20 @@ pub(crate) async fn read_page(
             page.of_job = Some(found);
         }
     }
+    add_needed(store, slot, page, pointers, places).await
+}
+
+/// Adds what the posts of the page need, and the deliveries of these pointers and places.
+async fn add_needed(
+    store: &Store,
+    slot: Slot,
+    mut page: Page,
+    pointers: Vec<Pointer>,
+    places: Vec<HomeKey>,
+) -> Result<Page, StoreError> {
     let mut events: BTreeSet<EventId> = page.deliveries.iter().map(|(delivery, _)| delivery.event).collect();
     let homes: BTreeSet<HomeKey> =
-        pointers.iter().map(|pointer: &Pointer| pointer.home).chain(places.iter().copied()).collect();
+        pointers.iter().map(|pointer| pointer.home).chain(places.iter().copied()).collect();
     events.extend(homes.iter().map(|home| home.event));
     if events.is_empty() {
         return Ok(page);

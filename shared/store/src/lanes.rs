@@ -11,6 +11,8 @@
 //! The model in `tests/model` checks these rules.
 
 pub(crate) mod counts;
+pub(crate) mod lead;
+pub(crate) mod progress_field;
 pub(crate) mod row;
 
 use std::time::Duration;
@@ -24,7 +26,7 @@ use crate::dynamodb::read::Query;
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::Wrote;
 use crate::lanes::counts::Counts;
-use crate::leads::row::lead;
+use crate::lanes::lead::lead;
 use crate::webhooks::WebhookLane;
 use crate::{Store, StoreError, keys};
 

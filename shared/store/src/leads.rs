@@ -2,7 +2,6 @@
 
 pub(crate) mod captures;
 pub(crate) mod page;
-pub(crate) mod row;
 pub(crate) mod sending;
 pub(crate) mod traces;
 
@@ -14,7 +13,7 @@ use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, Wor
 use crate::dynamodb::item::{expiring, key, n, read, s};
 use crate::dynamodb::read::{Attributes, Place};
 use crate::dynamodb::write::{Transaction, Write, Wrote, is_written_by};
-use crate::leads::row::{lead, lead_item, state};
+use crate::lanes::lead::{lead, lead_item, state};
 use crate::leads::traces::{
     RepeatRow, TOKEN_KIND, TokenRow, UsedToken, put_unless_kept, put_unless_other_lead,
 };

@@ -11,7 +11,7 @@ use crate::contacts::row::contact;
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, PK, text};
 use crate::dynamodb::write::{LAST_REQUEST, request_of};
-use crate::leads::row::lead;
+use crate::lanes::lead::lead;
 use crate::messages::row::message;
 use crate::{StoreError, keys};
 

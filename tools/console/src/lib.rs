@@ -58,13 +58,11 @@ pub use connect::to_stack;
 pub use console::Console;
 pub use output::Terminal;
 pub use refusal::Refusal;
+pub(crate) use refusal::Result;
 
 use completions::Completions;
 use failure::Failure;
 use output::Output;
-
-/// The result of a command, or of a part of one.
-pub(crate) type Result<T = (), E = Refusal> = std::result::Result<T, E>;
 
 /// The version and the git revision of the checkout from which the console was built.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CONSOLE_REVISION"), ")");

@@ -1,6 +1,5 @@
 //! The reasons why a command was not executed: one sentence for each.
 
-use crate::Result;
 use std::error::Error;
 use std::fmt::Display;
 
@@ -20,6 +19,9 @@ use domain::{
 };
 use queue::NoQueue;
 use store::StoreError;
+
+/// The result of a command, or of a part of one.
+pub(crate) type Result<T = (), E = Refusal> = std::result::Result<T, E>;
 
 /// A valid command that was not executed.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use crate::dynamodb::item::{PK, SK, n, s, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{Wrote, is_written_by};
-use crate::leads::row::{is_indexed, lead, lead_item};
+use crate::lanes::lead::{is_indexed, lead, lead_item};
 use crate::{Store, StoreError, Table, keys};
 
 /// A page of leads, newest first.

@@ -21,8 +21,8 @@ use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, Write, Wrote, is_written_by};
+use crate::lanes::lead::lead_item;
 use crate::lanes::{LaneState, Leased, release_change};
-use crate::leads::row::lead_item;
 use crate::messages::row::message_item;
 use crate::{Store, StoreError, Table, keys};
 

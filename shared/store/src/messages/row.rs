@@ -13,11 +13,11 @@ use domain::{
     TemplateId, Timestamp, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, expiring, read, row, s};
 use crate::dynamodb::write::LAST_REQUEST;
+use crate::lanes::progress_field::ProgressField;
 use crate::messages::received_field::ReceivedField;
 use crate::{StoreError, keys};
 
@@ -176,20 +176,6 @@ struct PartField {
     delivered_at: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     read_at: Option<Timestamp>,
-}
-
-/// The progress of a send, in a message and in a lead.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Progress", rename_all = "camelCase")]
-pub(crate) struct ProgressField {
-    failures: u32,
-    throttled: u32,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    since: Option<Timestamp>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    next_at: Option<Timestamp>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    calling: Option<Uuid>,
 }
 
 stored! {

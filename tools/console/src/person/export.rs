@@ -5,7 +5,10 @@ use std::path::Path;
 
 use domain::inbound::opt_out::Chooser;
 use domain::message::Content;
-use domain::{DeliveryId, Event, Message, Person, ProviderUserId, WaId, WorkspaceId};
+use domain::{
+    Contact, DeliveryId, Event, MediaId, Message, OptOut, Person, ProviderUserId, Timestamp, WaId,
+    WorkspaceId,
+};
 use edge::view;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,7 +19,7 @@ use crate::lead;
 use crate::person::erase::files_of;
 use crate::person::events::Subject;
 use crate::person::failures::{Holding, Needles};
-use crate::person::finding::find;
+use crate::person::finding::{Found, find};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
@@ -33,122 +36,168 @@ pub(crate) async fn export(
     if found.is_empty() {
         return Err(Refusal::NobodyFound);
     }
-    let refused = |path: &Path, error: std::io::Error| Refusal::File {
-        path: path.display().to_string(),
-        reason: error.to_string(),
-    };
-    std::fs::create_dir(folder).map_err(|error| refused(folder, error))?;
-    let definitions = store.definitions(workspace).await?;
-    let mut contacts = vec![];
-    for contact in &found.contacts {
-        let mut shown = value(&view::contact(contact, &definitions, now))?;
-        shown["userId"] = json!(contact.user_id.as_ref().map(ProviderUserId::as_str));
-        shown["waId"] = json!(contact.wa_id.as_ref().map(WaId::as_str));
-        contacts.push(shown);
-    }
-    let mut last_messages = vec![];
-    for contact in &found.person.contacts {
-        for (line, at) in store.windows(workspace, *contact).await? {
-            last_messages.push(json!({
-                "contactId": contact.to_string(), "providerChannelId": line.as_str(), "lastInboundAt": at.to_string(),
-            }));
-        }
-    }
-    let mut leads = vec![];
-    for lead in &found.leads {
-        leads.push(Value::from(lead::details(lead)));
-    }
-    let (mut conversations, mut files) = (vec![], BTreeSet::new());
-    for id in &found.conversations {
-        let whole = store.whole_conversation(workspace, *id).await?;
-        if whole.conversation.is_none() && whole.messages.is_empty() {
-            continue;
-        }
-        let conversation = whole.conversation.as_ref();
-        let is_alone = conversation.is_none_or(|conversation| found.person.is_alone_in(conversation));
-        let mut messages = vec![];
-        for message in whole.messages.iter().filter(|said| is_alone || found.person.has_message(said, now)) {
-            messages.push(message_value(message)?);
-            for file in files_of(message) {
-                files.insert(file);
-            }
-        }
-        conversations.push(json!({
-            "id": id.to_string(),
-            "conversation": conversation.map(|conversation| value(&view::conversation(conversation))).transpose()?,
-            "messages": messages,
-            "onboarding": whole.plan.iter().flat_map(|plan| &plan.steps).map(template).collect::<Vec<_>>(),
-            "storedAnswer": whole.answer.map(|(_, answer)| answer.answer),
-        }));
-    }
-    let mut shown_files = vec![];
-    let ids: Vec<_> = files.into_iter().collect();
-    for media in store.media(workspace, &ids).await? {
-        let Some(bytes) = beside.media.read(workspace, media.id).await? else { continue };
-        let name = format!("{}-{}", media.id, media.name.as_str());
-        let path = folder.join(&name);
-        std::fs::write(&path, bytes).map_err(|error| refused(&path, error))?;
-        shown_files.push(json!({
-            "id": media.id.to_string(), "name": media.name.as_str(), "contentType": media.content_type, "file": name,
-        }));
-    }
-    let of_contacts = found.person.contacts.iter().map(|id| Subject::Own(*id.as_uuid()));
-    let of_conversations = found.conversations.iter().map(|id| Subject::Conversation(*id));
-    let of_leads = found.leads.iter().map(|lead| Subject::Own(*lead.id.as_uuid()));
-    let subjects: Vec<Subject> = of_contacts.chain(of_conversations).chain(of_leads).collect();
-    let mut events = vec![];
-    let ids_of_subjects = subjects.iter().map(|subject| *subject.id()).collect();
-    for (id, about) in store.events_about(workspace, &ids_of_subjects, &found.person.contacts).await? {
-        // A subject that has expired is not among those that were found.
-        let known = subjects.iter().find(|subject| *subject.id() == id);
-        let subject = known.copied().unwrap_or(Subject::Own(id));
-        for about in subject.to_redact(about, store, workspace, &found.person, now).await? {
-            events.push(event(store, workspace, &about).await?);
-        }
-    }
-    let files_in_records = ids.iter().map(ToString::to_string);
-    let numbers = found.person.cellphones.iter().map(|cellphone| cellphone.as_str().to_owned());
-    let addresses = found.person.emails.iter().map(|email| email.canonical());
-    let ids = subjects.iter().map(|subject| subject.id().to_string()).chain(files_in_records);
-    let user_ids = found.person.user_ids.iter().map(|user_id| user_id.as_str().to_owned());
-    let needles = Needles::new(ids.chain(numbers).chain(addresses).chain(user_ids));
-    let mut records = vec![];
-    for failure in beside.failures.list("").await? {
-        records
-            .extend(Holding::read(&beside.failures, failure.key, &needles).await?.map(|found| found.records));
-    }
-    let opt_outs = found.opt_outs.iter().map(|opt_out| {
-        let (cellphone, user) = match &opt_out.chooser {
-            Some(Chooser::Number(number)) => (Some(number.as_str()), None),
-            Some(Chooser::User(user)) => (None, Some(user.as_str())),
-            None => (None, None),
-        };
-        let (source, since) = (opt_out.source.as_str(), opt_out.since.to_string());
-        json!({ "cellphone": cellphone, "userId": user, "source": source, "since": since })
-    });
+    std::fs::create_dir(folder).map_err(|error| not_written(folder, &error))?;
+    let export = Export { store, beside, workspace, found: &found, now };
+    let (conversations, file_ids) = export.conversations().await?;
+    let files = export.files(&file_ids, folder).await?;
+    let subjects = export.subjects();
+    let events = export.events(&subjects).await?;
     let person = json!({
         "workspaceId": workspace.to_string(),
         "exportedAt": now.to_string(),
-        "contacts": contacts,
-        "lastMessages": last_messages,
+        "contacts": export.contacts().await?,
+        "lastMessages": export.last_messages().await?,
         "conversations": conversations,
-        "leads": leads,
+        "leads": found.leads.iter().map(|lead| Value::from(lead::details(lead))).collect::<Vec<_>>(),
         "leadCountRows": found.counts,
-        "optOuts": opt_outs.collect::<Vec<_>>(),
+        "optOuts": found.opt_outs.iter().map(opt_out).collect::<Vec<_>>(),
         "events": events,
-        "failedRecords": records.concat(),
-        "files": shown_files,
+        "failedRecords": export.failed_records(&subjects, &file_ids).await?,
+        "files": files,
     });
     let path = folder.join("person.json");
     let text = serde_json::to_vec_pretty(&person).map_err(|error| Refusal::Output(error.into()))?;
-    std::fs::write(&path, text).map_err(|error| refused(&path, error))?;
+    std::fs::write(&path, text).map_err(|error| not_written(&path, &error))?;
     Ok(View::new()
         .text("folder", "folder", folder.display())
         .value("contacts", "contacts", found.contacts.len())
         .value("conversations", "conversations", conversations.len())
         .value("leads", "leads", found.leads.len())
         .value("events", "events", events.len())
-        .value("files", "files", shown_files.len()))
+        .value("files", "files", files.len()))
+}
+
+fn not_written(path: &Path, error: &std::io::Error) -> Refusal {
+    Refusal::File { path: path.display().to_string(), reason: error.to_string() }
+}
+
+/// What is exported, kind by kind.
+struct Export<'a> {
+    store: &'a Store,
+    beside: &'a KnownStack,
+    workspace: WorkspaceId,
+    found: &'a Found,
+    now: Timestamp,
+}
+
+impl Export<'_> {
+    async fn contacts(&self) -> Result<Vec<Value>> {
+        let definitions = self.store.definitions(self.workspace).await?;
+        let contact = |contact: &Contact| {
+            let mut shown = value(&view::contact(contact, &definitions, self.now))?;
+            shown["userId"] = json!(contact.user_id.as_ref().map(ProviderUserId::as_str));
+            shown["waId"] = json!(contact.wa_id.as_ref().map(WaId::as_str));
+            Ok(shown)
+        };
+        self.found.contacts.iter().map(contact).collect()
+    }
+
+    /// When the person last wrote, on each line.
+    async fn last_messages(&self) -> Result<Vec<Value>> {
+        let mut last_messages = vec![];
+        for contact in &self.found.person.contacts {
+            for (line, at) in self.store.windows(self.workspace, *contact).await? {
+                last_messages.push(json!({
+                    "contactId": contact.to_string(), "providerChannelId": line.as_str(), "lastInboundAt": at.to_string(),
+                }));
+            }
+        }
+        Ok(last_messages)
+    }
+
+    /// The conversations with the messages that an erasure would remove, and the ids of their files.
+    async fn conversations(&self) -> Result<(Vec<Value>, Vec<MediaId>)> {
+        let person = &self.found.person;
+        let (mut conversations, mut files) = (vec![], BTreeSet::new());
+        for id in &self.found.conversations {
+            let whole = self.store.whole_conversation(self.workspace, *id).await?;
+            if whole.conversation.is_none() && whole.messages.is_empty() {
+                continue;
+            }
+            let conversation = whole.conversation.as_ref();
+            let is_alone = conversation.is_none_or(|conversation| person.is_alone_in(conversation));
+            let mut messages = vec![];
+            for message in whole.messages.iter().filter(|said| is_alone || person.has_message(said, self.now))
+            {
+                messages.push(message_value(message)?);
+                files.extend(files_of(message));
+            }
+            conversations.push(json!({
+                "id": id.to_string(),
+                "conversation": conversation.map(|conversation| value(&view::conversation(conversation))).transpose()?,
+                "messages": messages,
+                "onboarding": whole.plan.iter().flat_map(|plan| &plan.steps).map(template).collect::<Vec<_>>(),
+                "storedAnswer": whole.answer.map(|(_, answer)| answer.answer),
+            }));
+        }
+        Ok((conversations, files.into_iter().collect()))
+    }
+
+    /// Writes the bytes of the files into the folder.
+    async fn files(&self, ids: &[MediaId], folder: &Path) -> Result<Vec<Value>> {
+        let mut files = vec![];
+        for media in self.store.media(self.workspace, ids).await? {
+            let Some(bytes) = self.beside.media.read(self.workspace, media.id).await? else { continue };
+            let name = format!("{}-{}", media.id, media.name.as_str());
+            let path = folder.join(&name);
+            std::fs::write(&path, bytes).map_err(|error| not_written(&path, &error))?;
+            files.push(json!({
+                "id": media.id.to_string(), "name": media.name.as_str(), "contentType": media.content_type, "file": name,
+            }));
+        }
+        Ok(files)
+    }
+
+    /// What events of the person can be about.
+    fn subjects(&self) -> Vec<Subject> {
+        let contacts = self.found.person.contacts.iter().map(|id| Subject::Own(*id.as_uuid()));
+        let conversations = self.found.conversations.iter().map(|id| Subject::Conversation(*id));
+        let leads = self.found.leads.iter().map(|lead| Subject::Own(*lead.id.as_uuid()));
+        contacts.chain(conversations).chain(leads).collect()
+    }
+
+    async fn events(&self, subjects: &[Subject]) -> Result<Vec<Value>> {
+        let (store, workspace, person) = (self.store, self.workspace, &self.found.person);
+        let ids = subjects.iter().map(|subject| *subject.id()).collect();
+        let mut events = vec![];
+        for (id, about) in store.events_about(workspace, &ids, &person.contacts).await? {
+            // A subject that has expired is not among those that were found.
+            let known = subjects.iter().find(|subject| *subject.id() == id);
+            let subject = known.copied().unwrap_or(Subject::Own(id));
+            for about in subject.to_redact(about, store, workspace, person, self.now).await? {
+                events.push(event(store, workspace, &about).await?);
+            }
+        }
+        Ok(events)
+    }
+
+    /// The person's records in the failure bucket.
+    async fn failed_records(&self, subjects: &[Subject], files: &[MediaId]) -> Result<Vec<Value>> {
+        let person = &self.found.person;
+        let ids = subjects.iter().map(|subject| subject.id().to_string());
+        let files = files.iter().map(ToString::to_string);
+        let numbers = person.cellphones.iter().map(|cellphone| cellphone.as_str().to_owned());
+        let addresses = person.emails.iter().map(|email| email.canonical());
+        let user_ids = person.user_ids.iter().map(|user_id| user_id.as_str().to_owned());
+        let needles = Needles::new(ids.chain(files).chain(numbers).chain(addresses).chain(user_ids));
+        let bucket = &self.beside.failures;
+        let mut records = vec![];
+        for failure in bucket.list("").await? {
+            let holding = Holding::read(bucket, failure.key, &needles).await?;
+            records.extend(holding.into_iter().flat_map(|holding| holding.records));
+        }
+        Ok(records)
+    }
+}
+
+fn opt_out(opt_out: &OptOut) -> Value {
+    let (cellphone, user) = match &opt_out.chooser {
+        Some(Chooser::Number(number)) => (Some(number.as_str()), None),
+        Some(Chooser::User(user)) => (None, Some(user.as_str())),
+        None => (None, None),
+    };
+    let (source, since) = (opt_out.source.as_str(), opt_out.since.to_string());
+    json!({ "cellphone": cellphone, "userId": user, "source": source, "since": since })
 }
 
 /// An event as it is delivered, with what receivers answered.
