@@ -81,7 +81,7 @@ pub(crate) async fn relay_events(relay: &Relay, changes: &[EventChange], counted
     }
     standing.extend(record(relay, new, counted, &mut failed).await);
 
-    let (wakes, unnotified) = tell(relay, &standing).await;
+    let (wakes, unnotified) = notify_lanes(relay, &standing).await;
     let of_unnotified =
         standing.iter().filter(|standing| standing.slots.iter().any(|slot| unnotified.contains(slot)));
     failed.extend(of_unnotified.map(|standing| standing.event.id));
@@ -216,7 +216,7 @@ fn portions(mut rest: &[NewEvent]) -> impl Iterator<Item = &[NewEvent]> {
 
 /// Adds all recorded deliveries to their lanes, with one write for each lane. Returns the visits to queue, and the
 /// slots whose lanes could not be written. One round trip, or two for a lane with new work since its last visit.
-async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>) {
+async fn notify_lanes(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>) {
     let mut least: BTreeMap<Slot, HomeKey> = BTreeMap::new();
     for Standing { event, slots } in standing {
         let place = HomeKey { at: event.at, event: event.id };
@@ -224,15 +224,15 @@ async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>
             least.entry(*slot).and_modify(|least| *least = place.min(*least)).or_insert(place);
         }
     }
-    let tells = least
+    let calls = least
         .into_iter()
-        .map(async |(slot, least)| (slot, relay.store.tell_webhook_lane(slot, least, relay.rescue).await));
-    let mut tells = futures::stream::iter(tells).buffered(AT_ONCE);
+        .map(async |(slot, least)| (slot, relay.store.notify_webhook_lane(slot, least, relay.rescue).await));
+    let mut calls = futures::stream::iter(calls).buffered(AT_ONCE);
     let (mut wakes, mut unnotified) = (vec![], HashSet::new());
-    while let Some((slot, told)) = tells.next().await {
+    while let Some((slot, notified)) = calls.next().await {
         let lane = LaneId::Webhook(slot);
-        match told {
-            Ok(told) => wakes.extend(told.wake.map(|track| Wake::now(lane, track))),
+        match notified {
+            Ok(notified) => wakes.extend(notified.wake.map(|track| Wake::now(lane, track))),
             Err(error) => {
                 tracing::error!(lane = %lane, cause = error_chain(&error), "lane not notified");
                 unnotified.insert(slot);

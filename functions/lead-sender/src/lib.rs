@@ -7,8 +7,8 @@
 //! Nothing depends on the queue message. If this process dies, the lead is still in the due index, and its lease
 //! ends. A call that was begun under an expired lease is never repeated: its lead becomes UNKNOWN.
 
+mod invocation;
 mod prepare;
-mod run;
 mod send;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
@@ -21,7 +21,7 @@ use runtime::{Metrics, SendRules};
 use store::{Leased, LeasedLead, Store, StoreError};
 use worker::{VisitEnd, VisitLoop, Visitor};
 
-use run::Run;
+use invocation::Invocation;
 
 /// The dependencies of this function.
 pub struct Engine<P> {
@@ -44,20 +44,20 @@ impl<P: Provider> Engine<P> {
         let Self { store, queues, provider, rules, metrics } = self;
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
         let shift = VisitLoop::begin(store, queues, of_visits, &event.context)?;
-        let run = Run {
+        let invocation = Invocation {
             store,
             provider: provider.with_new_connections(),
             rules,
             budget: shift.budget,
             counted: Sends::default(),
         };
-        let response = shift.work(&run, event.payload).await;
-        metrics.put(Sender::Leads, &run.counted);
+        let response = shift.work(&invocation, event.payload).await;
+        metrics.put(Sender::Leads, &invocation.counted);
         Ok(response)
     }
 }
 
-impl<P: Provider> Visitor for Run<'_, P> {
+impl<P: Provider> Visitor for Invocation<'_, P> {
     const KIND: LaneKind = LaneKind::Lead;
 
     async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {

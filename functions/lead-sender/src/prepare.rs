@@ -11,7 +11,7 @@ use domain::{
 use provider::Outgoing;
 use store::{Store, StoreError};
 
-use crate::run::Run;
+use crate::invocation::Invocation;
 
 /// The data for a call.
 pub(crate) struct Prepared {
@@ -50,12 +50,12 @@ impl From<StoreError> for NotPrepared {
 /// Reads what a lead needs in two strongly consistent round trips, and checks again whether a message may be sent:
 /// changes since the lead was accepted count. `message` is the lead's message, if it exists already.
 pub(crate) async fn prepare<P>(
-    run: &Run<'_, P>,
+    invocation: &Invocation<'_, P>,
     lead: &Lead,
     message: Option<&Message>,
     jitter: Jitter,
 ) -> Result<Prepared, NotPrepared> {
-    let (store, workspace) = (run.store, lead.workspace_id);
+    let (store, workspace) = (invocation.store, lead.workspace_id);
     let conversation =
         async { if lead.opened { store.conversation(workspace, lead.conversation).await } else { Ok(None) } };
     let holder = async {

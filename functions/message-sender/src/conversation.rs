@@ -5,16 +5,16 @@ use provider::Provider;
 use store::{ConversationLane, Entry, Leased, Open, StoreError};
 use worker::VisitEnd;
 
+use crate::invocation::Invocation;
 use crate::part::{self, Numbers, Stop};
-use crate::run::Run;
 
 /// Works through a conversation's lane until no work is left or the next message waits.
 pub(crate) async fn visit<P: Provider>(
-    run: &Run<'_, P>,
+    invocation: &Invocation<'_, P>,
     leased: &mut Leased,
 ) -> Result<VisitEnd, StoreError> {
     let Some(mut lane) = ConversationLane::of(leased) else { return Ok(VisitEnd::Lost) };
-    let stop = send_open(run, &mut lane).await?;
+    let stop = send_open(invocation, &mut lane).await?;
     leased.state = lane.state();
     Ok(match stop {
         Stop::Empty => VisitEnd::Rest(Rest::Done),
@@ -27,36 +27,42 @@ pub(crate) async fn visit<P: Provider>(
 
 /// Sends the open messages of a lane one after another. When the next step of the onboarding plan is due, the
 /// function makes its message.
-async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -> Result<Stop, StoreError> {
+async fn send_open<P: Provider>(
+    invocation: &Invocation<'_, P>,
+    lane: &mut ConversationLane,
+) -> Result<Stop, StoreError> {
     let mut numbers = Numbers::default();
     loop {
-        let open = run.store.open_in(lane).await?;
+        let open = invocation.store.open_in(lane).await?;
         let (order, more, mut plan) = (in_order(&open), open.more, open.plan);
         for work in order {
             let outbound = match work {
                 Work::Step => {
-                    let Some((message, next)) = plan.as_ref().and_then(|plan| next_step(run, plan)) else {
+                    let Some((message, next)) = plan.as_ref().and_then(|plan| next_step(invocation, plan))
+                    else {
                         continue;
                     };
-                    let (made, ()) =
-                        tokio::join!(run.store.make_step(lane, &message, &next), numbers.read(run, &message));
+                    let (made, ()) = tokio::join!(
+                        invocation.store.make_step(lane, &message, &next),
+                        numbers.read(invocation, &message)
+                    );
                     plan = Some(next);
                     match made? {
                         Some(outbound) => outbound,
                         None => return Ok(Stop::Lost),
                     }
                 }
-                Work::Message(entry) => match run.store.outbound(lane, entry.message).await? {
+                Work::Message(entry) => match invocation.store.outbound(lane, entry.message).await? {
                     Some(outbound) if outbound.message.part_at_hand().is_some() => outbound,
                     // The message is not to be sent, so no later write would remove the entry.
                     _ => {
                         tracing::error!(messageId = %entry.message, "removed an entry with nothing to send");
-                        run.store.close_entry(lane, entry).await?;
+                        invocation.store.close_entry(lane, entry).await?;
                         continue;
                     }
                 },
             };
-            if let Some(stop) = part::send_all(run, lane, outbound, &numbers).await? {
+            if let Some(stop) = part::send_all(invocation, lane, outbound, &numbers).await? {
                 return Ok(stop);
             }
         }
@@ -85,6 +91,9 @@ fn in_order(open: &Open) -> Vec<Work> {
     order.into_iter().map(|(_, work)| work).collect()
 }
 
-fn next_step<P>(run: &Run<'_, P>, plan: &OnboardingPlan) -> Option<(domain::Message, OnboardingPlan)> {
-    plan.next_message(MessageId::generate(run.store.ids()), run.store.now())
+fn next_step<P>(
+    invocation: &Invocation<'_, P>,
+    plan: &OnboardingPlan,
+) -> Option<(domain::Message, OnboardingPlan)> {
+    plan.next_message(MessageId::generate(invocation.store.ids()), invocation.store.now())
 }

@@ -9,8 +9,8 @@
 //! message that cannot be sent now waits in its row, and the messages after it also wait.
 
 mod conversation;
+mod invocation;
 mod part;
-mod run;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::LaneKind;
@@ -22,7 +22,7 @@ use runtime::{Metrics, SendRules};
 use store::{Bucket, Leased, Store, StoreError};
 use worker::{VisitEnd, VisitLoop, Visitor};
 
-use run::Run;
+use invocation::Invocation;
 
 /// The dependencies of this function.
 pub struct Engine<P> {
@@ -48,7 +48,7 @@ impl<P: Provider> Engine<P> {
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
         let shift = VisitLoop::begin(store, queues, of_visits, &event.context)?;
         let counted = Sends::default();
-        let run = Run {
+        let invocation = Invocation {
             store,
             bucket,
             provider: provider.with_new_connections(),
@@ -56,13 +56,13 @@ impl<P: Provider> Engine<P> {
             budget: shift.budget,
             counted,
         };
-        let response = shift.work(&run, event.payload).await;
-        metrics.put(Sender::Messages, &run.counted);
+        let response = shift.work(&invocation, event.payload).await;
+        metrics.put(Sender::Messages, &invocation.counted);
         Ok(response)
     }
 }
 
-impl<P: Provider> Visitor for Run<'_, P> {
+impl<P: Provider> Visitor for Invocation<'_, P> {
     const KIND: LaneKind = LaneKind::Conversation;
 
     async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {

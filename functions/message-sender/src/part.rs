@@ -18,7 +18,7 @@ use provider::{Call, Outgoing, Provider};
 use runtime::metrics::Sends;
 use store::{ConversationLane, Outbound, Store, StoreError};
 
-use crate::run::Run;
+use crate::invocation::Invocation;
 
 /// Why nothing more is sent in a lane now.
 pub(crate) enum Stop {
@@ -39,10 +39,10 @@ pub(crate) struct Numbers(HashMap<ContactId, Cellphone>);
 
 impl Numbers {
     /// Reads the numbers of a message's recipients, unless they are known. If a read fails, the number is unknown.
-    pub(crate) async fn read<P>(&mut self, run: &Run<'_, P>, message: &Message) {
+    pub(crate) async fn read<P>(&mut self, invocation: &Invocation<'_, P>, message: &Message) {
         let unknown = message.recipients.iter().map(|recipient| recipient.contact);
         let unknown = unknown.filter(|contact| !self.0.contains_key(contact));
-        let reads = unknown.map(|contact| run.store.contact(message.workspace_id, contact));
+        let reads = unknown.map(|contact| invocation.store.contact(message.workspace_id, contact));
         let found = join_all(reads).await.into_iter().filter_map(|read| read.ok().flatten());
         self.0.extend(found.filter_map(|contact| Some((contact.id, contact.cellphone?))));
     }
@@ -50,22 +50,22 @@ impl Numbers {
 
 /// Sends the parts of a message one after another. Returns why the remaining parts must wait, if any remain.
 pub(crate) async fn send_all<P: Provider>(
-    run: &Run<'_, P>,
+    invocation: &Invocation<'_, P>,
     lane: &ConversationLane,
     mut outbound: Outbound,
     numbers: &Numbers,
 ) -> Result<Option<Stop>, StoreError> {
     loop {
-        let now = run.store.now();
+        let now = invocation.store.now();
         let worked_on = match outbound.message.turn(now) {
             Turn::Finished => return Ok(None),
             Turn::NotBefore(at) => return Ok(Some(Stop::Waits(at))),
             Turn::Interrupted => {
                 let end = End::Unknown(PartError::of(PartError::INTERRUPTED));
-                record(run, lane, &outbound, end).await?
+                record(invocation, lane, &outbound, end).await?
             }
-            Turn::Due(_) if !run.budget.may_begin(now) => return Ok(Some(Stop::TimeUp)),
-            Turn::Due(part) => send(run, lane, &outbound, part, numbers).await?,
+            Turn::Due(_) if !invocation.budget.may_begin(now) => return Ok(Some(Stop::TimeUp)),
+            Turn::Due(part) => send(invocation, lane, &outbound, part, numbers).await?,
         };
         match worked_on {
             Ok(recorded) => outbound = recorded,
@@ -76,49 +76,52 @@ pub(crate) async fn send_all<P: Provider>(
 
 /// Sends one part, or records that it cannot be sent. Returns the updated message, or why the lane must wait.
 async fn send<P: Provider>(
-    run: &Run<'_, P>,
+    invocation: &Invocation<'_, P>,
     lane: &ConversationLane,
     outbound: &Outbound,
     part: usize,
     numbers: &Numbers,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
     let (workspace, jitter) = (lane.workspace_id, Jitter::of(&lane.lease));
-    let ready = match prepare(run, &outbound.message, part, jitter, numbers).await {
+    let ready = match prepare(invocation, &outbound.message, part, jitter, numbers).await {
         Ok(ready) => ready,
-        Err(NotPrepared::Never(error)) => return record(run, lane, outbound, End::Failed(error)).await,
+        Err(NotPrepared::Never(error)) => {
+            return record(invocation, lane, outbound, End::Failed(error)).await;
+        }
         Err(NotPrepared::LineThrottled(until)) => return Ok(Err(waits_with_its_line(outbound, until))),
         Err(NotPrepared::WorkspaceDisabled) => {
             // The message does not change, so this uses neither a retry nor a number of the conversation.
-            return Ok(Err(Stop::Waits(run.store.now().plus(Workspace::LOOKS_AGAIN_AFTER))));
+            return Ok(Err(Stop::Waits(invocation.store.now().plus(Workspace::LOOKS_AGAIN_AFTER))));
         }
         Err(NotPrepared::NotNow(cause)) => {
             let (message, cause) = (outbound.message.id, error_chain(&*cause));
             tracing::error!(workspace = %workspace, messageId = %message, part, cause, "part not ready to be sent");
-            return record(run, lane, outbound, End::NotTaken).await;
+            return record(invocation, lane, outbound, End::NotTaken).await;
         }
     };
-    let now = run.store.now();
-    let begun = match run.store.record(outbound, BEGIN, |message| message.begun(lane.lease, now)).await {
+    let now = invocation.store.now();
+    let begun = match invocation.store.record(outbound, BEGIN, |message| message.begun(lane.lease, now)).await
+    {
         Ok(Some(begun)) => begun,
         Ok(None) => return Ok(Err(Stop::Lost)),
-        Err(error) => return not_begun(run, lane, outbound, error).await,
+        Err(error) => return not_begun(invocation, lane, outbound, error).await,
     };
     // The begin took so long that the call could outlast this invocation. Then its outcome would be unknown.
-    if !run.budget.fits(run.store.now()) {
-        return record(run, lane, &begun, End::NotCalled).await;
+    if !invocation.budget.fits(invocation.store.now()) {
+        return record(invocation, lane, &begun, End::NotCalled).await;
     }
     let id = PartId { conversation: lane.conversation, message: outbound.message.id, part };
-    let sent = run.provider.send(ready.call(id)).await;
+    let sent = invocation.provider.send(ready.call(id)).await;
     let Prepared { channel, line, contact, .. } = &ready;
     let reached = sent.reached.clone();
-    let end = sent.end(line.slower(&run.rules.schedule, jitter, run.store.now()));
-    let remembered = run.store.remember_line(workspace, channel, line, &end);
-    let known = run.store.remember_answer(contact, &reached);
-    let named = run.store.keep_provider_id(&outbound.message, part, &end);
-    let recorded = record(run, lane, &begun, end.clone());
+    let end = sent.end(line.slower(&invocation.rules.schedule, jitter, invocation.store.now()));
+    let remembered = invocation.store.remember_line(workspace, channel, line, &end);
+    let known = invocation.store.remember_answer(contact, &reached);
+    let named = invocation.store.keep_provider_id(&outbound.message, part, &end);
+    let recorded = record(invocation, lane, &begun, end.clone());
     let (recorded, (), (), ()) = tokio::join!(recorded, remembered, known, named);
     if matches!(recorded, Ok(Err(Stop::Lost))) {
-        run.store.drop_provider_id_if_erased(&outbound.message, &end).await?;
+        invocation.store.drop_provider_id_if_erased(&outbound.message, &end).await?;
     }
     recorded
 }
@@ -141,14 +144,17 @@ const BEGIN: Duration = Duration::from_secs(2);
 /// was made. If the table was only busy, the call may begin again. If the revert fails and the begin was recorded,
 /// the next visit makes the part UNKNOWN.
 async fn not_begun<P>(
-    run: &Run<'_, P>,
+    invocation: &Invocation<'_, P>,
     lane: &ConversationLane,
     outbound: &Outbound,
     error: StoreError,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
     let (message, cause) = (outbound.message.id, error_chain(&error));
     tracing::warn!(workspace = %lane.workspace_id, messageId = %message, cause, "start of a call undone");
-    let undone = run.store.take_back_begin(outbound, lane.lease, run.budget.left(run.store.now())).await?;
+    let undone = invocation
+        .store
+        .take_back_begin(outbound, lane.lease, invocation.budget.left(invocation.store.now()))
+        .await?;
     match error {
         StoreError::Busy(_) => Ok(undone.ok_or(Stop::Lost)),
         error => Err(error),
@@ -188,13 +194,13 @@ enum NotPrepared {
 
 /// Reads what a part needs, with concurrent and strongly consistent reads: changes since the message was made count.
 async fn prepare<P>(
-    run: &Run<'_, P>,
+    invocation: &Invocation<'_, P>,
     message: &Message,
     part: usize,
     jitter: Jitter,
     numbers: &Numbers,
 ) -> Result<Prepared, NotPrepared> {
-    let (store, workspace) = (run.store, message.workspace_id);
+    let (store, workspace) = (invocation.store, message.workspace_id);
     let no_address = || NotPrepared::Never(PartError::of(PartError::NO_ADDRESS));
     let Some(Recipient { contact, channel }) = message.recipient_of(part) else { return Err(no_address()) };
     let template = message.content.template();
@@ -245,7 +251,7 @@ async fn prepare<P>(
         return Err(NotPrepared::LineThrottled(until));
     }
     let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
-    let what = outgoing(run, message, words).await?;
+    let what = outgoing(invocation, message, words).await?;
     Ok(Prepared {
         channel: channel.clone(),
         line: throttle,
@@ -297,14 +303,18 @@ impl From<StoreError> for NotPrepared {
 }
 
 /// The content of a part for the provider. The function signs a file's link now, because the signature expires.
-async fn outgoing<P>(run: &Run<'_, P>, message: &Message, words: Words<'_>) -> Result<Outgoing, StoreError> {
+async fn outgoing<P>(
+    invocation: &Invocation<'_, P>,
+    message: &Message,
+    words: Words<'_>,
+) -> Result<Outgoing, StoreError> {
     Ok(match words {
         Words::Text(body) => Outgoing::Text(body.as_str().to_owned()),
         Words::Media(file, caption) => {
             let sent_as = file.sent_as();
             Outgoing::Media {
                 sent_as,
-                link: run.bucket.presign_get(message.workspace_id, file.media).await?,
+                link: invocation.bucket.presign_get(message.workspace_id, file.media).await?,
                 caption: caption.map(|body| body.as_str().to_owned()),
                 filename: (sent_as == SentAs::Document).then(|| file.name.as_str().to_owned()),
             }
@@ -318,21 +328,21 @@ async fn outgoing<P>(run: &Run<'_, P>, message: &Message, words: Words<'_>) -> R
 /// Records the outcome of the current part within the remaining time. If that fails, the next visit makes the part
 /// UNKNOWN.
 async fn record<P>(
-    run: &Run<'_, P>,
+    invocation: &Invocation<'_, P>,
     lane: &ConversationLane,
     outbound: &Outbound,
     end: End,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
-    let (now, jitter) = (run.store.now(), Jitter::of(&lane.lease));
-    let step = |message: &Message| message.ended(end.clone(), &run.rules.schedule, jitter, now);
-    let recorded = run.store.record(outbound, run.budget.left(now), step).await?;
-    told(run, outbound, &end, recorded.as_ref());
+    let (now, jitter) = (invocation.store.now(), Jitter::of(&lane.lease));
+    let step = |message: &Message| message.ended(end.clone(), &invocation.rules.schedule, jitter, now);
+    let recorded = invocation.store.record(outbound, invocation.budget.left(now), step).await?;
+    log_end(invocation, outbound, &end, recorded.as_ref());
     Ok(recorded.ok_or(Stop::Lost))
 }
 
 /// Logs one line for each outcome. The log omits the provider's message id, because it contains the customer's
 /// number.
-fn told<P>(run: &Run<'_, P>, before: &Outbound, end: &End, after: Option<&Outbound>) {
+fn log_end<P>(invocation: &Invocation<'_, P>, before: &Outbound, end: &End, after: Option<&Outbound>) {
     let what = match end {
         End::Sent(_) => "Sent",
         End::Failed(_) => "Failed",
@@ -345,7 +355,7 @@ fn told<P>(run: &Run<'_, P>, before: &Outbound, end: &End, after: Option<&Outbou
     let Some(at) = before.message.part_at_hand() else { return };
     let part = after.and_then(|after| after.message.parts.get(at));
     if let Some(part) = part {
-        counted(&run.counted, part.status);
+        counted(&invocation.counted, part.status);
     }
     tracing::info!(
         workspace = %before.message.workspace_id,

@@ -54,7 +54,7 @@ impl Scene {
         match lane {
             LaneId::Webhook(slot) => {
                 let least = HomeKey { at: self.now(), event: EventId::from_uuid(Uuid::from_u128(9)) };
-                self.store().tell_webhook_lane(slot, least, RESCUE).await.unwrap();
+                self.store().notify_webhook_lane(slot, least, RESCUE).await.unwrap();
             }
             LaneId::Conversation(_, id) => {
                 let pk = format!("{}#C#{id}", workspace());

@@ -13,7 +13,7 @@ use store::{Pointer, Record, StoreError};
 use tokio::time::Instant;
 
 use crate::feed::{Needed, Source};
-use crate::run::Run;
+use crate::invocation::Invocation;
 use crate::transport::{Answer, Post, Transport, Unanswered};
 
 /// A delivery to attempt.
@@ -50,12 +50,12 @@ pub(crate) fn without_event(delivery: &Delivery, now: Timestamp) -> Delivery {
 /// Makes an attempt. If earlier workers died in this lane (`is_careful`), the function first records in the delivery
 /// that a post begins. If the post kills this worker, the next one counts it as a failed attempt.
 pub(crate) async fn attempt<T: Transport>(
-    run: &Run<'_, T>,
+    invocation: &Invocation<'_, T>,
     work: &Work,
     is_careful: bool,
 ) -> (Timestamp, Ended) {
-    let (at, begun) = (run.store.now(), Instant::now());
-    let ended = AssertUnwindSafe(post(run, work, is_careful, at)).catch_unwind().await;
+    let (at, begun) = (invocation.store.now(), Instant::now());
+    let ended = AssertUnwindSafe(post(invocation, work, is_careful, at)).catch_unwind().await;
     // The attempt may panic each time. A failed attempt follows the retry schedule, so the retries end and do not
     // delay other deliveries.
     let ended = ended.unwrap_or_else(|_| {
@@ -67,7 +67,12 @@ pub(crate) async fn attempt<T: Transport>(
     (at, ended)
 }
 
-async fn post<T: Transport>(run: &Run<'_, T>, work: &Work, is_careful: bool, at: Timestamp) -> Ended {
+async fn post<T: Transport>(
+    invocation: &Invocation<'_, T>,
+    work: &Work,
+    is_careful: bool,
+    at: Timestamp,
+) -> Ended {
     let Work { delivery, needed, .. } = work;
     let (Some(endpoint), Some(secrets), Some(event)) =
         (&needed.endpoint, &needed.secrets, needed.events.get(&delivery.event))
@@ -77,15 +82,15 @@ async fn post<T: Transport>(run: &Run<'_, T>, work: &Work, is_careful: bool, at:
     let note = async |begun_at| {
         let delivery = Delivery { begun_at, ..delivery.clone() };
         let record = Record { delivery, attempt: None, pointer: work.leads_back };
-        run.store.record_deliveries(work.delivery.slot, &[record], BEGIN).await
+        invocation.store.record_deliveries(work.delivery.slot, &[record], BEGIN).await
     };
     if is_careful && let Err(error) = note(Some(at)).await {
         return Ended::Trouble(error);
     }
     let begun = Instant::now();
     let headers = signature::headers(event.id, &event.body, secrets, at);
-    let answered = run.transport.post(Post { url: &endpoint.url, headers, body: &event.body }).await;
-    let (took, now) = (begun.elapsed(), run.store.now());
+    let answered = invocation.transport.post(Post { url: &endpoint.url, headers, body: &event.body }).await;
+    let (took, now) = (begun.elapsed(), invocation.store.now());
     let outcome = match &answered {
         Ok(answer) => answer.outcome(now),
         Err(Unanswered::Failed(error)) => AttemptOutcome::Failed(*error),
@@ -113,7 +118,7 @@ impl Answer {
 }
 
 /// Logs one line for each attempt that was not acknowledged.
-pub(crate) fn told(work: &Work, attempt: &Attempt, state: DeliveryState) {
+pub(crate) fn log_end(work: &Work, attempt: &Attempt, state: DeliveryState) {
     let Some(error) = attempt.outcome.error_code() else { return };
     let status = match attempt.outcome {
         AttemptOutcome::Answered { status, .. } => Some(status),

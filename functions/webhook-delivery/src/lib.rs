@@ -11,7 +11,7 @@
 mod attempt;
 mod feed;
 mod https;
-mod run;
+mod invocation;
 mod settings;
 mod transport;
 mod visit;
@@ -29,7 +29,7 @@ pub use outbound::resolver::{Addresses, Lookup, SystemLookup};
 pub use settings::Rules;
 pub use transport::{Answer, Post, Transport, Unanswered};
 
-use run::Run;
+use invocation::Invocation;
 
 /// The dependencies of this function.
 pub struct Engine<T> {
@@ -50,19 +50,24 @@ impl<T: Transport> Engine<T> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, queues, transport, rules, metrics } = self;
         let shift = VisitLoop::begin(store, queues, rules.of_visits(), &event.context)?;
-        let run =
-            Run { store, transport, rules, budget: shift.budget, counted: metrics::Deliveries::default() };
+        let invocation = Invocation {
+            store,
+            transport,
+            rules,
+            budget: shift.budget,
+            counted: metrics::Deliveries::default(),
+        };
         let track = match queue::track_of(&event.payload) {
             Track::Fast => metrics::Track::Fast,
             Track::Slow => metrics::Track::Slow,
         };
-        let response = shift.work(&run, event.payload).await;
-        metrics.put(track, &run.counted);
+        let response = shift.work(&invocation, event.payload).await;
+        metrics.put(track, &invocation.counted);
         Ok(response)
     }
 }
 
-impl<T: Transport> Visitor for Run<'_, T> {
+impl<T: Transport> Visitor for Invocation<'_, T> {
     const KIND: LaneKind = LaneKind::Webhook;
 
     async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {

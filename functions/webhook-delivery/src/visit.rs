@@ -27,9 +27,9 @@ use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
 use worker::VisitEnd;
 
-use crate::attempt::{Ended, Work, attempt, told, without_event};
+use crate::attempt::{Ended, Work, attempt, log_end, without_event};
 use crate::feed::{MOST, Needed, Page, Read, Source, read_page};
-use crate::run::Run;
+use crate::invocation::Invocation;
 use crate::transport::Transport;
 
 /// When a lane is visited again if nothing left the deployment's own network.
@@ -43,12 +43,12 @@ const CAREFUL_AFTER: u64 = 2;
 
 /// Visits a lane, and saves in the lane what the visit learned.
 pub(crate) async fn visit<T: Transport>(
-    run: &Run<'_, T>,
+    invocation: &Invocation<'_, T>,
     leased: &mut Leased,
 ) -> Result<VisitEnd, StoreError> {
     let (lane, lease, deaths) = (leased.lane, leased.lease, leased.deaths);
     let (LaneId::Webhook(slot), Some(state)) = (lane, leased.webhook()) else { return Ok(VisitEnd::Lost) };
-    let mut visit = Visit::new(run, slot, lease, deaths, state.clone());
+    let mut visit = Visit::new(invocation, slot, lease, deaths, state.clone());
     let ended = Box::pin(visit.through()).await;
     *state = visit.leave();
     ended.map(VisitEnd::Rest)
@@ -59,7 +59,7 @@ type Reading<'a> = Pin<Box<dyn Future<Output = Result<Page, StoreError>> + 'a>>;
 type Recording<'a> = Pin<Box<dyn Future<Output = (Vec<Handled>, Result<(), StoreError>)> + 'a>>;
 
 struct Visit<'a, T> {
-    run: &'a Run<'a, T>,
+    invocation: &'a Invocation<'a, T>,
     slot: Slot,
     lease: Uuid,
     deaths: u64,
@@ -141,7 +141,13 @@ enum Stop {
 }
 
 impl<'a, T: Transport> Visit<'a, T> {
-    fn new(run: &'a Run<'a, T>, slot: Slot, lease: Uuid, deaths: u64, lane: WebhookLane) -> Self {
+    fn new(
+        invocation: &'a Invocation<'a, T>,
+        slot: Slot,
+        lease: Uuid,
+        deaths: u64,
+        lane: WebhookLane,
+    ) -> Self {
         let (base, waited, is_waiting) = (lane.base, lane.waited, lane.is_waiting());
         Self {
             run,
@@ -173,7 +179,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     async fn through(&mut self) -> Result<Rest, StoreError> {
         if self.deaths > 0 {
             // The visit that died may have written pointers that the lane does not know.
-            let last = self.run.store.last_pointer(self.slot).await?;
+            let last = self.invocation.store.last_pointer(self.slot).await?;
             self.lane.last_wait = self.lane.last_wait.max(last);
             self.waiting.is_read = !self.lane.is_waiting();
         }
@@ -220,7 +226,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Reads the active jobs, the oldest first.
     async fn take_jobs(&mut self) -> Result<(), StoreError> {
-        let jobs = self.run.store.jobs(self.slot).await?;
+        let jobs = self.invocation.store.jobs(self.slot).await?;
         self.jobs = jobs.into_iter().filter(|job| job.job.state == JobState::Active).collect();
         self.lane.has_jobs = !self.jobs.is_empty();
         for LaneJob { job, .. } in &self.jobs {
@@ -242,7 +248,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// How many posts may be in flight.
     fn room(&self) -> usize {
-        let room = match self.lane.pace.allowance(self.caps, self.run.store.now()) {
+        let room = match self.lane.pace.allowance(self.caps, self.invocation.store.now()) {
             Allowance::Closed(_) => 0,
             Allowance::Probe => 1,
             Allowance::Posts(posts) => usize::from(posts),
@@ -252,16 +258,20 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Whether the visit may begin anything more.
     fn may_begin(&self) -> bool {
-        self.stop.is_none() && self.run.budget.may_begin(self.run.store.now())
+        self.stop.is_none() && self.invocation.budget.may_begin(self.invocation.store.now())
     }
 
     /// Begins as many posts as allowed. If an operator's cap delays the next post, the function returns the time to
     /// try again.
     fn begin_posts(&mut self, posts: &mut FuturesUnordered<Posting<'a>>) -> Option<Instant> {
         while posts.len() < self.room() && self.may_begin() && !self.ready.is_empty() {
-            let now = self.run.store.now();
+            let now = self.invocation.store.now();
             if let Some(ready_at) = self.lane.ready_at.filter(|ready_at| *ready_at > now) {
-                return self.run.budget.may_begin(ready_at).then(|| Instant::now() + ready_at.since(now));
+                return self
+                    .invocation
+                    .budget
+                    .may_begin(ready_at)
+                    .then(|| Instant::now() + ready_at.since(now));
             }
             if let Some(per_second) = self.caps.per_second {
                 let from = self.lane.ready_at.map_or(now, |ready_at| ready_at.max(now));
@@ -271,9 +281,9 @@ impl<'a, T: Transport> Visit<'a, T> {
             if self.is_careful && work.source == Source::Job {
                 self.lead_back(&mut work);
             }
-            let (run, is_careful) = (self.run, self.is_careful);
+            let (invocation, is_careful) = (self.invocation, self.is_careful);
             posts.push(Box::pin(async move {
-                let (at, ended) = attempt(run, &work, is_careful).await;
+                let (at, ended) = attempt(invocation, &work, is_careful).await;
                 (work, at, ended)
             }));
         }
@@ -283,7 +293,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     /// Only the job leads to a delivery that had already ended. If the post kills this worker, an operator may cancel
     /// the job before the next visit. So the delivery is recorded as waiting from now on.
     fn lead_back(&mut self, work: &mut Work) {
-        let put = self.lane.pointer(HomeKey::of(&work.delivery), self.run.store.now());
+        let put = self.lane.pointer(HomeKey::of(&work.delivery), self.invocation.store.now());
         self.put.insert(put);
         work.delivery.next_at = Some(put.not_before);
         work.leads_back = Some(put);
@@ -310,7 +320,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         } else {
             return None;
         };
-        let (store, slot, now) = (self.run.store, self.slot, self.run.store.now());
+        let (store, slot, now) = (self.invocation.store, self.slot, self.invocation.store.now());
         self.unsure.clear();
         Some(Box::pin(read_page(store, slot, read, room.min(MOST), now)))
     }
@@ -391,7 +401,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             self.waiting.open.insert(pointer);
             let mark = self.enabling.or_else(|| self.retrying(delivery));
             let delivery = match mark.filter(|mark| delivery.job != Some(*mark)) {
-                Some(mark) => delivery.afresh(mark, self.run.store.now()),
+                Some(mark) => delivery.restarted(mark, self.invocation.store.now()),
                 None => delivery.clone(),
             };
             self.make_ready(delivery, Source::Waited(pointer), page);
@@ -403,7 +413,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     async fn take_job(&mut self, page: &Page, job: &LaneJob) {
         let Some(of_job) = page.of_job.clone() else { return };
         let mut run = JobRun { job: job.clone(), page: of_job, progress: job.job.clone(), open: 0 };
-        let now = self.run.store.now();
+        let now = self.invocation.store.now();
         for (delivery, _) in &page.deliveries {
             let has_event =
                 page.needed.as_ref().is_some_and(|needed| needed.events.contains_key(&delivery.event));
@@ -414,12 +424,12 @@ impl<'a, T: Transport> Visit<'a, T> {
                 self.handled(delivery.ended(DeliveryState::Parked), None, Source::Job);
             } else if is_asked_for && has_event {
                 run.open += 1;
-                self.make_ready(delivery.afresh(job.job.mark(), now), Source::Job, page);
+                self.make_ready(delivery.restarted(job.job.mark(), now), Source::Job, page);
             } else {
                 run.progress.passed += 1;
             }
         }
-        self.job = Some(run);
+        self.job = Some(invocation);
         self.advance_job().await;
     }
 
@@ -427,7 +437,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     fn make_ready(&mut self, delivery: Delivery, source: Source, page: &Page) {
         let Some(needed) = page.needed.clone() else { return };
         let Needed { endpoint: Some(endpoint), secrets, events, .. } = &*needed else { return };
-        let now = self.run.store.now();
+        let now = self.invocation.store.now();
         if secrets.is_none() {
             // Secrets are created and deleted together with their endpoint. Missing secrets are lost, and an operator
             // can repair that.
@@ -454,7 +464,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         let after = delivery.attempted(died, next, died.at);
         tracing::warn!(delivery = %delivery.id(), attempt = died.number, state = after.state.as_str(), "attempt died");
         let work = Work { delivery: delivery.clone(), source, needed: needed.clone(), leads_back: None };
-        told(&work, died, after.state);
+        log_end(&work, died, after.state);
         self.count(died, next);
         self.handled(after, Some(died.clone()), source);
     }
@@ -463,7 +473,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         // Each delivery has its own jitter, so deliveries that failed together are not retried together.
         let drawn =
             Uuid::from_u128(self.lease.as_u128() ^ delivery.event.as_uuid().as_u128().rotate_left(32));
-        Next::after(outcome, delivery.failures, &self.run.rules.schedule, Jitter::of(&drawn), now)
+        Next::after(outcome, delivery.failures, &self.invocation.rules.schedule, Jitter::of(&drawn), now)
     }
 
     /// Processes the end of a post.
@@ -471,28 +481,28 @@ impl<'a, T: Transport> Visit<'a, T> {
         let attempt = match ended {
             Ended::Posted(attempt) => attempt,
             Ended::NotSent => {
-                self.run.counted.egress_failures.add(1);
+                self.invocation.counted.egress_failures.add(1);
                 tracing::warn!(delivery = %work.delivery.id(), "request did not leave the network");
                 self.stop.get_or_insert(Stop::NotSent);
                 return;
             }
             Ended::Trouble(error) => return self.fail(error),
         };
-        let (rules, now) = (self.run.rules, self.run.store.now());
+        let (rules, now) = (self.invocation.rules, self.invocation.store.now());
         let pace = &mut self.lane.pace;
         pace.saw(attempt.outcome, at, attempt.took, rules.patience(), &rules.schedule, now);
-        let is_hopeless = !attempt.outcome.is_acknowledged() && pace.is_hopeless(now);
+        let must_be_disabled = !attempt.outcome.is_acknowledged() && pace.must_be_disabled(now);
         let mut next = self.next_after(&work.delivery, attempt.outcome, now);
         if next == Next::Gone && !self.disable(&work.needed, DisabledReason::Gone).await {
             let jitter = Jitter::of(&self.lease);
             next = Next::after_failure(None, work.delivery.failures, &rules.schedule, jitter, now);
         }
-        if is_hopeless {
+        if must_be_disabled {
             // If the endpoint cannot be disabled now, the next failure tries again.
             self.disable(&work.needed, DisabledReason::Failing).await;
         }
         let after = work.delivery.attempted(&attempt, next, now);
-        told(&work, &attempt, after.state);
+        log_end(&work, &attempt, after.state);
         self.count(&attempt, next);
         if let (Source::Job, Some(job)) = (work.source, &mut self.job) {
             job.progress.attempted += 1;
@@ -503,13 +513,13 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Disables the endpoint, unless it changed after it was read. Returns `false` if the write failed.
     async fn disable(&mut self, needed: &Needed, reason: DisabledReason) -> bool {
-        let store = self.run.store;
+        let store = self.invocation.store;
         let disabled = needed.endpoint.as_ref().and_then(|endpoint| endpoint.disabled(reason, store.now()));
         let Some(disabled) = disabled else { return true };
         match store.replace_endpoint(&disabled).await {
             Ok(is_done) => {
                 if is_done {
-                    self.run.counted.endpoints_disabled.add(1);
+                    self.invocation.counted.endpoints_disabled.add(1);
                     self.stop.get_or_insert(Stop::Disabled);
                     let WebhookEndpoint { workspace_id, id, .. } = &disabled;
                     tracing::warn!(workspace = %workspace_id, endpoint = %id, reason = reason.as_str(), "endpoint disabled");
@@ -524,7 +534,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     }
 
     fn count(&self, attempt: &Attempt, next: Next) {
-        let counted = &self.run.counted;
+        let counted = &self.invocation.counted;
         counted.delivery_attempt_time.took(attempt.took);
         match attempt.outcome.is_acknowledged() {
             true => counted.deliveries_acknowledged.add(1),
@@ -555,7 +565,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     fn record(&mut self) -> Recording<'a> {
         let (records, handled): (Vec<_>, Vec<_>) = std::mem::take(&mut self.ended).into_iter().unzip();
         self.ended_since = None;
-        let (store, slot, time) = (self.run.store, self.slot, self.run.budget);
+        let (store, slot, time) = (self.invocation.store, self.slot, self.invocation.budget);
         Box::pin(async move {
             let recorded = store.record_deliveries(slot, &records, time.left(store.now())).await;
             (handled, recorded)
@@ -585,7 +595,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     /// Saves the progress of the job when its whole page is recorded.
     async fn advance_job(&mut self) {
         let Some(run) = self.job.take_if(|run| run.open == 0) else { return };
-        match self.run.store.advance_job(&run.job, &run.page, &run.progress).await {
+        match self.invocation.store.advance_job(&run.job, &run.page, &run.progress).await {
             Ok(Some(next)) if next.job.state == JobState::Active => self.jobs.push_front(next),
             Ok(_) => self.lane.has_jobs = !self.jobs.is_empty(),
             Err(error) => self.fail(error),
@@ -599,7 +609,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// The state in which the visit leaves the lane.
     fn rest(&self) -> Rest {
-        let now = self.run.store.now();
+        let now = self.invocation.store.now();
         let is_left =
             !self.fresh.is_done() || !self.waiting.is_done() || self.job.is_some() || !self.jobs.is_empty();
         let closed_until = match self.lane.pace.allowance(self.caps, now) {

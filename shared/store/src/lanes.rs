@@ -173,7 +173,7 @@ impl Store {
             }
             match leased(lane, lease, found)?.state {
                 LaneState::Lead(_) => return Ok(Lease::Finished),
-                // The refusal shows which form fits. Another caller may have told the lane of work between
+                // The refusal shows which form fits. Another caller may have notified the lane of work between
                 // the two writes.
                 LaneState::Webhook(_) if !is_late => is_late = true,
                 LaneState::Webhook(_) | LaneState::Conversation(_) => return Ok(Lease::Held),

@@ -16,7 +16,7 @@ pub(crate) mod secrets;
 mod subjects;
 mod visit;
 
-pub use events::{EventAbout, NewEvent, RecordedEvent, TellResult};
+pub use events::{EventAbout, NewEvent, NotifyResult, RecordedEvent};
 pub use jobs::{JobPage, LaneJob};
 pub use lane::{HomeKey, Pointer, WebhookLane};
 pub use lists::{DeliveryFilter, DeliveryPage};

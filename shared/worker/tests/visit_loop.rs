@@ -57,7 +57,7 @@ impl Visitor for Fake<'_> {
             None => Ok(VisitEnd::Rest(Rest::Done)),
             Some(Step::Leaves(left)) => Ok(left),
             Some(Step::IsTold(rest)) => {
-                tell(self.db.store(), lane.lane).await;
+                notify(self.db.store(), lane.lane).await;
                 Ok(VisitEnd::Rest(rest))
             }
             Some(Step::FindsSilence(rest)) => {
@@ -89,10 +89,10 @@ impl Visitor for Fake<'_> {
     }
 }
 
-async fn tell(store: &Store, lane: LaneId) {
+async fn notify(store: &Store, lane: LaneId) {
     let LaneId::Webhook(slot) = lane else { panic!("{lane}") };
     let least = HomeKey { at: store.now(), event: EventId::from_uuid(Uuid::from_u128(9)) };
-    store.tell_webhook_lane(slot, least, RESCUE).await.unwrap();
+    store.notify_webhook_lane(slot, least, RESCUE).await.unwrap();
 }
 
 struct Scene {
@@ -112,7 +112,7 @@ impl Scene {
     async fn start(lanes: u128) -> Self {
         let scene = Self { db: TestDb::start().await, sqs: TestQueue::default() };
         for n in 1..=lanes {
-            tell(scene.store(), lane(n)).await;
+            notify(scene.store(), lane(n)).await;
         }
         scene
     }
@@ -252,7 +252,7 @@ async fn a_visitor_waits_once_for_work_that_is_due_within_two_seconds() {
         assert_eq!(scene.visit(vec![leaves(soon), leaves(Rest::Done)]).await, (2, false));
         assert!(begun.elapsed() >= Duration::from_millis(150));
         // The test clock does not advance, so the visit is as early as before.
-        tell(scene.store(), lane(1)).await;
+        notify(scene.store(), lane(1)).await;
         assert_eq!(scene.visit(vec![leaves(soon), leaves(soon), leaves(soon)]).await, (2, false));
         assert_eq!(scene.queued(), fast(1));
         let later = rest(scene.now().plus(Duration::from_millis(2_001)));
@@ -269,7 +269,7 @@ async fn work_added_during_a_visit_is_processed_before_the_lane_is_released() {
     assert_eq!(scene.visit(steps).await, (3, false));
     assert_eq!((scene.due_and_leased(), scene.queued()), ((None, false), vec![]));
     // A closed lane is released even if work was added.
-    tell(scene.store(), lane(1)).await;
+    notify(scene.store(), lane(1)).await;
     assert_eq!(scene.visit(vec![Step::IsTold(Rest::Closed(later))]).await, (1, false));
     assert_eq!((scene.due_and_leased().0, scene.queued()), (Some(later.plus(RESCUE)), fast(600)));
 }

@@ -162,8 +162,8 @@ async fn forward(database: &str, seen: &SeenCalls, asked: &Incoming) -> (Answer,
     let status = response.status();
     let body = response.into_body().collect().await.expect("a response of the database").to_bytes();
     seen.state().idle.push(sender);
-    let told: Value = serde_json::from_slice(&body).unwrap_or_default();
-    let units = match &told["ConsumedCapacity"] {
+    let notified: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let units = match &notified["ConsumedCapacity"] {
         Value::Array(tables) => tables.iter().filter_map(|table| table["CapacityUnits"].as_f64()).sum(),
         table => table["CapacityUnits"].as_f64().unwrap_or_default(),
     };

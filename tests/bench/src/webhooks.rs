@@ -39,7 +39,7 @@ pub fn message(slot: Slot) -> String {
     format!(r#"{{"lane":"webhook","workspaceId":"{workspace}","endpointId":"{endpoint}","slot":{number}}}"#)
 }
 
-/// Records `count` events for a slot, and tells its lane. Returns the events, and the track to which the relay would send
+/// Records `count` events for a slot, and notifies its lane. Returns the events, and the track to which the relay would send
 /// a message, if it would send one.
 pub async fn record(world: &World, slot: Slot, count: usize) -> (Vec<String>, Option<Track>) {
     let store = world.db.store();
@@ -58,7 +58,9 @@ pub async fn record(world: &World, slot: Slot, count: usize) -> (Vec<String>, Op
     }
     let places = new.iter().map(|new| HomeKey { at: new.event.at, event: new.event.id });
     let track = match places.min() {
-        Some(least) => store.tell_webhook_lane(slot, least, FIRST_DUE).await.expect("the lane is told").wake,
+        Some(least) => {
+            store.notify_webhook_lane(slot, least, FIRST_DUE).await.expect("the lane is notified").wake
+        }
         None => None,
     };
     (new.iter().map(|new| new.event.id.to_string()).collect(), track)

@@ -1,6 +1,6 @@
 //! A conversation's lane: it sends its messages in the order of their numbers, one call at a time.
 //!
-//! One transaction writes a message, its entry, the lane's number and the tell. A call is recorded before and after it
+//! One transaction writes a message, its entry, the lane's number and the notification. A call is recorded before and after it
 //! is made. Each record requires that the row is as it was last read, which the model shows by a version. A lead's lane
 //! is this lane with one message.
 
@@ -77,8 +77,8 @@ impl Steps<'_> {
 
     fn writers(&mut self) {
         let rules = self.model.rules;
-        let told = |state: &mut State| {
-            state.lane.tell(rules, state.clock);
+        let notified = |state: &mut State| {
+            state.lane.notify(rules, state.clock);
             if state.lane.lease == Lease::Free {
                 state.wake();
             }
@@ -87,13 +87,13 @@ impl Steps<'_> {
             let at_once = self.rule(Rule::TellInTransaction);
             self.step(Step::Taken, |state| {
                 state.taken += 1;
-                if at_once { told(state) } else { state.untold += 1 }
+                if at_once { notified(state) } else { state.untold += 1 }
             });
         }
         if self.from.untold > 0 {
             self.step(Step::Told, |state| {
                 state.untold -= 1;
-                told(state);
+                notified(state);
             });
             if self.may(Fault::WriterDies) {
                 self.fault(Step::WriterDied, |state| state.untold -= 1);

@@ -25,7 +25,7 @@ pub struct Lane {
     pub lease: Lease,
     /// Visits started since the last release, up to 3.
     pub begun: u8,
-    /// The number of tells. Only the difference from the mark that a visitor read matters.
+    /// The number of notifications. Only the difference from the mark that a visitor read matters.
     pub mark: u8,
     /// When the sweeper must look at the lane.
     pub due: Option<Time>,
@@ -72,8 +72,8 @@ impl Lane {
         }
     }
 
-    /// Tells the lane of work.
-    pub fn tell(&mut self, rules: Rules, now: Time) {
+    /// Notifies the lane of work.
+    pub fn notify(&mut self, rules: Rules, now: Time) {
         self.mark += 1;
         if rules.has(Rule::TellSetsDue) {
             self.due = self.due.or(Some(now));

@@ -3,9 +3,9 @@
 //! # The protocol
 //!
 //! Waiting work is scheduled by the place it goes to: a **lane**. Its row holds who visits it (`lease`), when somebody
-//! must look at it at the latest (`dueAt`), and how many times it was told of work (`mark`). See [`lane`].
+//! must look at it at the latest (`dueAt`), and how many times it was notified of work (`mark`). See [`lane`].
 //!
-//! - A writer puts its work and then **tells** the lane: it increments `mark`, and sets `dueAt` to soon if there is
+//! - A writer puts its work and then **notifies** the lane: it increments `mark`, and sets `dueAt` to soon if there is
 //!   none or it is far ahead.
 //! - A message, or the sweeper by `dueAt`, brings a **visitor**. The visitor takes the lease, reads the mark, looks for
 //!   work, does it, and looks again until it finds nothing.
@@ -16,22 +16,22 @@
 //!   only time.
 //!
 //! A **webhook lane** ([`webhooks`]) finds its work by two watermarks. Home rows before `base` were handled, and
-//! pointers up to `waited` were handled. Rows may arrive late, with keys before `base`: a tell stores its least key in
+//! pointers up to `waited` were handled. Rows may arrive late, with keys before `base`: a notification stores its least key in
 //! `low`, and the next lease moves `base` back to it.
 //!
-//! - A relay puts the home rows, then the event, and then tells the lane. So an event that exists has all its home
+//! - A relay puts the home rows, then the event, and then notifies the lane. So an event that exists has all its home
 //!   rows.
-//! - A tell is one of two conditional writes. The first sets `low = key` if `low` is absent or larger. The second
+//! - A notification is one of two conditional writes. The first sets `low = key` if `low` is absent or larger. The second
 //!   requires `low <= key`. If both are refused, the relay starts again with the first, because a release between the
 //!   two may have removed `low`.
 //! - A lease is one of two conditional writes: it removes a `low` that is not less than `base`, or it sets `base` to
 //!   `low`. If its answer is lost, the repeat is refused and shows the lane. The visitor then begins at the lesser of
-//!   `base` and `low`, because the lane may have been told of work since.
+//!   `base` and `low`, because the lane may have been notified of work since.
 //! - A failed delivery waits. The visitor puts a pointer and **then** overwrites the home row, so that no home row
 //!   lacks its pointer, whenever a visitor dies. A pointer is put after `waited`. It counts only if the home row waits
 //!   for the same moment.
 //! - `lastWait` says whether any pointers wait. A visitor whose predecessor died reads this from the table instead.
-//! - A job is a row, and the lane is told of it like of other work. A visitor executes it after all other work: it
+//! - A job is a row, and the lane is notified of it like of other work. A visitor executes it after all other work: it
 //!   posts a page, records it, and saves the job's position. A home row stores which job attempted it, so that no
 //!   clocks are compared.
 //!

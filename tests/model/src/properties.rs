@@ -3,9 +3,9 @@
 /// No two visitors work on a lane at the same time.
 pub const ONE_VISITOR: &str = "a lane has one visitor";
 /// A lane with work is due.
-pub const DUTY: &str = "a lane that was told of work is due";
+pub const DUTY: &str = "a lane that was notified of work is due";
 /// The due time is near.
-pub const SOON: &str = "a lane that was told of work is due soon";
+pub const SOON: &str = "a lane that was notified of work is due soon";
 /// A waiting delivery can be found.
 pub const FOUND: &str = "a waiting delivery has a pointer that a visitor will read";
 /// All work is done in the end.

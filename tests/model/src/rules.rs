@@ -25,9 +25,9 @@ rules! {
     LeaseOutlivesVisit,
     /// A lease does not change `dueAt`. Without it, a lease removes `dueAt`.
     LeaseKeepsDue,
-    /// A tell sets `dueAt` if there is none. Without it, a tell only increments the mark.
+    /// A notification sets `dueAt` if there is none. Without it, a notification only increments the mark.
     TellSetsDue,
-    /// A tell moves a far `dueAt` forward. Without it, a lane that waits hours for a retry keeps its `dueAt`.
+    /// A notification moves a far `dueAt` forward. Without it, a lane that waits hours for a retry keeps its `dueAt`.
     TellHastensDue,
     /// `Done` requires the mark that the visitor read. Without it, `Done` requires only the lease.
     DoneNeedsMark,
@@ -48,19 +48,19 @@ rules! {
     ReleaseNeedsLease,
 
     // Webhooks: adding work.
-    /// A relay tells the lane after it put the work. Without it, before.
+    /// A relay notifies the lane after it put the work. Without it, before.
     TellAfterWork,
     /// A relay puts an event after all its home rows, so that an event proves its home rows. Without it, before them.
     HomeBeforeEvent,
     /// A relay does not put a home row whose event exists. Without it, the relay overwrites the row.
     StandingIsNotPut,
-    /// A repeated record tells its lanes again. Without it, the relay skips a record whose events exist.
+    /// A repeated record notifies its lanes again. Without it, the relay skips a record whose events exist.
     RepeatTells,
-    /// A tell stores in `low` the least key told since the last lease. Without it, a tell stores no key.
+    /// A notification stores in `low` the least key of the notifications since the last lease. Without it, a notification stores no key.
     TellSaysLow,
-    /// A batch tells its least key. Without it, its last key.
+    /// A batch notifies the lane of its least key. Without it, its last key.
     LowIsTheLeast,
-    /// The second form of a tell requires `low <= key`; if it is refused, the relay tries the first form again. Without
+    /// The second form of a notification requires `low <= key`; if it is refused, the relay tries the first form again. Without
     /// it, the second form has no condition.
     SecondFormNeedsLow,
 
@@ -101,7 +101,7 @@ rules! {
     PointerMatchesHome,
     /// A row is attempted only if its event exists. Without it, the row is posted without a body.
     NeedsEvent,
-    /// A row whose event does not exist yet is postponed by a pointer. Without it, the row is skipped, and its tell
+    /// A row whose event does not exist yet is postponed by a pointer. Without it, the row is skipped, and its notification
     /// follows.
     PutsOffEventless,
     /// After two deaths, a visitor records each attempt before it starts. Without it, the visitor works as usual.
@@ -112,9 +112,9 @@ rules! {
     LookReadsEndpoint,
     /// A visit to a disabled endpoint does not move `base`. Without it, `base` moves past the rows that were read.
     ParkedKeepsBase,
-    /// Enabling writes the endpoint and then tells the lane. Without it, the other way round.
+    /// Enabling writes the endpoint and then notifies the lane. Without it, the other way round.
     EnableBeforeTell,
-    /// An operator tells the lane of a job after putting it. Without it, before.
+    /// An operator notifies the lane of a job after putting it. Without it, before.
     JobBeforeTell,
     /// `hasJobs` is removed only by a release that requires the mark. Without it, by every release.
     JobsNeedMark,
@@ -130,7 +130,7 @@ rules! {
     CancelStopsJob,
 
     // Conversations.
-    /// A message, its entry and its tell are one transaction. Without it, the tell follows later, if the writer is
+    /// A message, its entry and its notification are one transaction. Without it, the notification follows later, if the writer is
     /// alive.
     TellInTransaction,
     /// A visitor reads entries up to the last number at its lease. Without it, it reads all, and may miss some of the

@@ -31,7 +31,7 @@ impl Simulation {
         self.start_persons();
         self.start_crowds();
         let this = self.clone();
-        self.spawn("webhooks", async move { this.tell().await });
+        self.spawn("webhooks", async move { this.report_webhooks().await });
     }
 
     /// A while between two steps of a client: mostly short, so that steps overlap.
@@ -368,7 +368,7 @@ impl Simulation {
     }
 
     /// WhatsApp tells by webhook what happened: in any order, and each until it is received.
-    async fn tell(self: Rc<Self>) {
+    async fn report_webhooks(self: Rc<Self>) {
         loop {
             for change in self.whatsapp.take_untold() {
                 // A crowd of processes gets the same webhook.

@@ -21,7 +21,7 @@ use domain::{
 };
 use futures::future::try_join_all;
 use queue::Wake;
-use store::{LaneJob, TellResult};
+use store::{LaneJob, NotifyResult};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
@@ -133,17 +133,17 @@ impl JobRequest {
             let asked = store.request_job(&Job::new(self.id, slot, kind, at), FIRST_DUE).await?;
             Ok::<_, Refusal>((slot, asked))
         };
-        let mut told = vec![];
+        let mut notified = vec![];
         let mut is_new = false;
         if let Some((first, others)) = self.slots.split_first() {
             for (slot, (_, of_slot)) in try_join_all(others.iter().map(|slot| ask(*slot))).await? {
-                told.push((slot, of_slot));
+                notified.push((slot, of_slot));
             }
             let (slot, (new, of_slot)) = ask(*first).await?;
-            told.push((slot, of_slot));
+            notified.push((slot, of_slot));
             is_new = new && !found.iter().any(|of| of.job.created_at == at);
         }
-        let unqueued = wake(console, &told).await;
+        let unqueued = wake(console, &notified).await;
         Ok(RequestedJob { id: self.id, slots: self.slots.clone(), is_new, unqueued })
     }
 
@@ -167,9 +167,11 @@ fn named(name: &str) -> JobId {
 
 /// Queues the lanes that need a wake-up. Returns the number of messages that the queue did not accept. The sweeper
 /// wakes those lanes later.
-pub(crate) async fn wake(console: &Console, told: &[(Slot, TellResult)]) -> usize {
-    let wakes: Vec<Wake> =
-        told.iter().filter_map(|(slot, told)| Some(Wake::now(LaneId::Webhook(*slot), told.wake?))).collect();
+pub(crate) async fn wake(console: &Console, notified: &[(Slot, NotifyResult)]) -> usize {
+    let wakes: Vec<Wake> = notified
+        .iter()
+        .filter_map(|(slot, notified)| Some(Wake::now(LaneId::Webhook(*slot), notified.wake?)))
+        .collect();
     if wakes.is_empty() {
         return 0;
     }

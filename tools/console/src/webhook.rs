@@ -271,8 +271,8 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     let (id, slot) = (event.id, endpoint.slot_of(event.id));
     let new = NewEvent { event, about: None, request: None, body, slots: vec![slot] };
     store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>()?;
-    let told = store.tell_webhook_lane(slot, HomeKey { at: now, event: id }, FIRST_DUE).await?;
-    let mut unqueued = wake(console, &[(slot, told)]).await;
+    let notified = store.notify_webhook_lane(slot, HomeKey { at: now, event: id }, FIRST_DUE).await?;
+    let mut unqueued = wake(console, &[(slot, notified)]).await;
     if store.endpoint_pace(slot).await?.open_until.is_some_and(|until| now < until) {
         // An endpoint whose circuit is open is called early only if an operator requests it.
         let delivery = Delivery::new(slot, id, EventType::WebhookTest, now, now, store.retention().events);

@@ -64,7 +64,7 @@ async fn a_failed_attempt_costs_less_than_four_units() {
 #[tokio::test]
 async fn a_page_is_read_and_recorded_with_few_calls() {
     let world = World::empty().await;
-    world.tell(&(0..10).collect::<Vec<_>>()).await;
+    world.notify(&(0..10).collect::<Vec<_>>()).await;
     world.db.forget_calls();
     world.visit().await;
     assert_eq!((world.db.calls().len(), trips(&world.db.calls())), (5, 5));
@@ -80,11 +80,11 @@ struct Hour {
 async fn dead(waiting: u64) -> Hour {
     let world = World::empty().await;
     world.receivers.always_silent();
-    world.tell(&[0, 1, 2, 3, 4]).await;
+    world.notify(&[0, 1, 2, 3, 4]).await;
     world.visit().await;
     world.record(&[event(10)], b"{}").await;
     world.import_like(&event(10), 11..10 + waiting);
-    world.store().tell_webhook_lane(slot(), place(&event(10)), secs(120)).await.unwrap();
+    world.store().notify_webhook_lane(slot(), place(&event(10)), secs(120)).await.unwrap();
     let first = world.hour().await;
     world.hour().await;
     let later = world.hour().await;
@@ -143,7 +143,7 @@ async fn an_hour_of_a_disabled_endpoint_costs_nothing_for_any_number_of_parked_d
         for from in (0..waiting).step_by(25) {
             world.record(&events(from..(from + 25).min(waiting)), b"{}").await;
         }
-        world.store().tell_webhook_lane(slot(), place(&event(0)), secs(120)).await.unwrap();
+        world.store().notify_webhook_lane(slot(), place(&event(0)), secs(120)).await.unwrap();
         world.until(world.now().plus(secs(60))).await;
         world.disable().await;
         // The planned retry finds the endpoint disabled, and no further visit follows.

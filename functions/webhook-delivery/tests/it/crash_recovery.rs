@@ -34,11 +34,11 @@ async fn a_delivery_survives_a_crash_at_any_step() {
 async fn busy() -> World {
     let world = World::empty().await;
     world.receivers.always_answer(500);
-    world.tell(&(10..20).collect::<Vec<_>>()).await;
+    world.notify(&(10..20).collect::<Vec<_>>()).await;
     world.visit().await;
     world.pass(secs(6));
-    world.tell(&[1, 2, 3]).await;
-    world.tell(&(20..50).collect::<Vec<_>>()).await;
+    world.notify(&[1, 2, 3]).await;
+    world.notify(&(20..50).collect::<Vec<_>>()).await;
     world.sqs.take();
     let bad: Vec<EventId> = [1, 12, 13, 25, 26, 27].map(|number| event(number).id).to_vec();
     world.receivers.always(move |posted| match bad.iter().position(|bad| *bad == posted.event()) {
@@ -93,7 +93,7 @@ async fn a_delivery_that_always_kills_its_process_follows_the_schedule_until_it_
         true => Reaction::Hangs(hangs.clone()),
         false => Reaction::Answers(200, ""),
     });
-    world.tell(&(0..30).collect::<Vec<_>>()).await;
+    world.notify(&(0..30).collect::<Vec<_>>()).await;
     world.to_rest_dying(&got).await;
     let (delivery, attempts) = world.seen(3).await;
     assert_eq!((delivery.state, delivery.attempts, delivery.failures), (DeliveryState::Exhausted, 10, 10));
@@ -112,7 +112,7 @@ async fn a_job_cancelled_after_its_post_killed_a_careful_worker_leaves_no_open_d
         if !is_delivered {
             world.receivers.always_answer(500);
         }
-        world.tell(&[1]).await;
+        world.notify(&[1]).await;
         world.to_rest().await;
         let (before, _) = world.seen(1).await;
         let (got, of) = (Arc::new(Notify::new()), event(1));

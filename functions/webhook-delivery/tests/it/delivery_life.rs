@@ -180,7 +180,7 @@ async fn a_delivery_is_parked_without_an_attempt_if_its_endpoint_was_disabled() 
     world.visit().await;
     let before = world.seen(1).await;
     world.disable().await;
-    world.tell(&[2]).await;
+    world.notify(&[2]).await;
     world.pass(secs(6));
     world.visit().await;
     assert_eq!(world.seen(1).await, before, "its row does not change");
@@ -282,7 +282,7 @@ async fn a_retry_that_cannot_be_queued_is_left_to_the_sweeper() {
 #[tokio::test]
 async fn the_deliveries_of_a_lane_are_posted_at_the_same_time() {
     let world = World::empty().await;
-    world.tell(&[1, 2, 3]).await;
+    world.notify(&[1, 2, 3]).await;
     let barrier = Arc::new(Barrier::new(3));
     for _ in 0..3 {
         world.receivers.then(Reaction::Meets(barrier.clone(), 200));
@@ -298,7 +298,7 @@ async fn the_lanes_of_a_batch_are_visited_at_the_same_time() {
     let event = event(2);
     let new = NewEvent { slots: vec![other], ..new_event(&event, BODY) };
     world.store().record_events(&[new]).await.pop().unwrap().unwrap();
-    world.store().tell_webhook_lane(other, place(&event), RESCUE).await.unwrap();
+    world.store().notify_webhook_lane(other, place(&event), RESCUE).await.unwrap();
     // Each receiver answers when both requests are posted.
     let barrier = Arc::new(Barrier::new(2));
     for _ in 0..2 {

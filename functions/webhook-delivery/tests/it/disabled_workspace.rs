@@ -11,10 +11,10 @@ const QUARTER: u64 = 15 * 60;
 async fn deliveries_of_a_disabled_workspace_wait_without_an_attempt_and_continue_when_it_is_enabled() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
-    world.tell(&[1]).await;
+    world.notify(&[1]).await;
     world.visit().await;
     let (failed, _) = world.seen(1).await;
-    world.tell(&[2]).await;
+    world.notify(&[2]).await;
     world.disable_workspace().await;
     world.until(world.now().plus(40 * DAY / 10)).await;
     assert_eq!(world.receivers.count(), 1, "no post while the workspace is disabled");
@@ -52,7 +52,7 @@ async fn an_hour_of_a_disabled_workspace_costs_the_same_for_any_number_of_waitin
             world.record(&events, b"{}").await;
         }
         world.disable_workspace().await;
-        world.store().tell_webhook_lane(slot(), place(&event(0)), secs(120)).await.unwrap();
+        world.store().notify_webhook_lane(slot(), place(&event(0)), secs(120)).await.unwrap();
         world.until(world.now().plus(secs(3_600))).await;
         world.take_spent();
         world.until(world.now().plus(secs(3_600))).await;

@@ -119,7 +119,7 @@ async fn the_message_is_repeated_if_the_tables_are_unreachable() {
 async fn an_invalid_message_and_a_panic_do_not_affect_the_others() {
     let world = World::empty().await;
     let numbers: Vec<u64> = (1..=40).collect();
-    world.tell(&numbers).await;
+    world.notify(&numbers).await;
     let bad = event(1).id;
     world.receivers.always(move |posted| match posted.event() == bad {
         true => Reaction::Panics,
@@ -149,7 +149,7 @@ async fn a_lane_of_a_newer_schema_is_skipped_and_the_others_are_visited() {
     let world = World::start().await;
     let newer = Slot { number: 1, ..slot() };
     let of_it = queue::body(&LaneId::Webhook(newer));
-    world.store().tell_webhook_lane(newer, crate::world::place(&event(1)), secs(120)).await.unwrap();
+    world.store().notify_webhook_lane(newer, crate::world::place(&event(1)), secs(120)).await.unwrap();
     let pk = format!("{}#E#{}#1", workspace(), endpoint());
     let update = world.db.client().update_item().table_name(world.db.table(Table::Webhooks));
     let update = update.key("pk", AttributeValue::S(pk)).key("sk", AttributeValue::S("L".to_owned()));

@@ -125,7 +125,7 @@ async fn five_hundred_deliveries_to_a_black_hole_delay_none_of_a_thousand_others
         for slot in slots {
             let of: Vec<Event> =
                 events.iter().filter(|(_, to)| *to == slot).map(|(event, _)| event.clone()).collect();
-            assert!(db.store().tell_webhook_lane(slot, least(&of), RESCUE).await.unwrap().wake.is_some());
+            assert!(db.store().notify_webhook_lane(slot, least(&of), RESCUE).await.unwrap().wake.is_some());
             bodies.push_back(queue::body(&LaneId::Webhook(slot)));
         }
     }

@@ -18,12 +18,12 @@ impl World {
     /// Makes deliveries: the first third is delivered, the second is exhausted, and the third waits for a retry.
     async fn with_three_kinds(each: u64) -> Self {
         let world = Self::empty().await;
-        world.tell(&numbers(0..each)).await;
+        world.notify(&numbers(0..each)).await;
         world.visit().await;
         world.receivers.always_answer(500);
-        world.tell(&numbers(each..2 * each)).await;
+        world.notify(&numbers(each..2 * each)).await;
         world.to_rest().await;
-        world.tell(&numbers(2 * each..3 * each)).await;
+        world.notify(&numbers(2 * each..3 * each)).await;
         world.visit().await;
         world.sqs.take();
         world
@@ -38,12 +38,12 @@ impl World {
 async fn an_enabled_endpoint_gets_all_waiting_deliveries_at_once_with_a_new_schedule() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
-    world.tell(&numbers(0..30)).await;
+    world.notify(&numbers(0..30)).await;
     world.until(TestClock::START.plus(secs(3_600))).await;
     let before = world.seen(0).await.0;
     assert!(before.failures >= 3);
     world.disable().await;
-    world.tell(&numbers(30..40)).await;
+    world.notify(&numbers(30..40)).await;
     // Some of them are due by now, and others are not.
     world.pass(secs(1_800));
     world.receivers.always_answer(200);
@@ -67,10 +67,10 @@ async fn an_enabled_endpoint_gets_all_waiting_deliveries_at_once_with_a_new_sche
 async fn a_delivery_that_waited_longer_than_two_weeks_stays_parked() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
-    world.tell(&numbers(0..5)).await;
+    world.notify(&numbers(0..5)).await;
     world.visit().await;
     world.disable().await;
-    world.tell(&numbers(5..10)).await;
+    world.notify(&numbers(5..10)).await;
     world.pass(DAY * 14 + Duration::from_millis(1));
     world.receivers.always_answer(200);
     world.enable().await;
@@ -94,7 +94,7 @@ async fn a_delivery_that_waited_longer_than_two_weeks_stays_parked() {
 async fn an_enabled_endpoint_that_is_still_dead_gets_no_more_posts_than_a_dead_one() {
     let world = World::empty().await;
     world.receivers.always_silent();
-    world.tell(&numbers(0..200)).await;
+    world.notify(&numbers(0..200)).await;
     world.until(TestClock::START.plus(secs(3_600))).await;
     world.disable().await;
     world.pass(DAY);
@@ -138,9 +138,9 @@ async fn a_repeated_retry_never_makes_two_concurrent_attempts() {
 async fn a_retry_does_not_repeat_an_attempt_that_is_made_anyway() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
-    world.tell(&[1]).await;
+    world.notify(&[1]).await;
     world.visit().await;
-    world.tell(&[2]).await;
+    world.notify(&[2]).await;
     // One waits and is due. The other was never attempted.
     world.pass(secs(60));
     let posts = world.receivers.count();
@@ -256,7 +256,7 @@ async fn a_failed_attempt_of_a_job_follows_the_retry_schedule() {
 #[tokio::test]
 async fn a_job_that_is_cancelled_stops() {
     let world = World::empty().await;
-    world.tell(&numbers(0..300)).await;
+    world.notify(&numbers(0..300)).await;
     world.visit().await;
     let posts = world.receivers.count();
     world.pass(secs(1));
@@ -277,11 +277,11 @@ async fn a_job_that_is_cancelled_stops() {
 #[tokio::test]
 async fn fresh_deliveries_do_not_wait_for_a_job() {
     let world = World::empty().await;
-    world.tell(&numbers(0..100)).await;
+    world.notify(&numbers(0..100)).await;
     world.visit().await;
     world.pass(secs(1));
     world.ask(JobKind::Replay { since: event(0).at, until: event(100).at }).await;
-    world.tell(&numbers(200..210)).await;
+    world.notify(&numbers(200..210)).await;
     let posts = world.receivers.count();
     world.visit().await;
     let fresh: Vec<_> = numbers(200..210).into_iter().map(|number| event(number).id).collect();
@@ -296,7 +296,7 @@ async fn a_job_finishes_after_a_crash_at_any_call() {
     for death in [Death::Before, Death::After] {
         for calls in 0.. {
             let world = World::empty().await;
-            world.tell(&numbers(0..20)).await;
+            world.notify(&numbers(0..20)).await;
             world.visit().await;
             world.pass(secs(1));
             // Some deliveries wait for a retry, and some are new.
@@ -304,7 +304,7 @@ async fn a_job_finishes_after_a_crash_at_any_call() {
                 world.receivers.then(Reaction::Fails(AttemptError::Timeout));
             }
             let id = world.ask(JobKind::Replay { since: event(0).at, until: event(20).at }).await;
-            world.tell(&[30]).await;
+            world.notify(&[30]).await;
             let posts = world.receivers.count();
             let is_through = world.die(calls, death).await;
             world.to_rest().await;
@@ -329,7 +329,7 @@ async fn a_job_finishes_after_a_crash_at_any_call() {
 #[tokio::test]
 async fn a_job_finishes_although_a_delivery_kills_its_process() {
     let world = World::empty().await;
-    world.tell(&numbers(0..3)).await;
+    world.notify(&numbers(0..3)).await;
     world.visit().await;
     world.pass(secs(1));
     let bad = event(1).id;
@@ -353,7 +353,7 @@ async fn a_job_finishes_although_a_delivery_kills_its_process() {
 async fn a_new_url_gets_all_waiting_deliveries_at_once_without_the_record_of_the_old_url() {
     let world = World::empty().await;
     world.receivers.always_silent();
-    world.tell(&numbers(0..5)).await;
+    world.notify(&numbers(0..5)).await;
     world.visit().await;
     let dead = world.store().endpoint_pace(slot()).await.unwrap();
     assert!(dead.open_until.is_some() && dead.failing.is_some(), "{dead:?}");

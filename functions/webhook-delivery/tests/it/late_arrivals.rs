@@ -10,20 +10,20 @@ use crate::world::{BODY, DAY, RESCUE, World, event, event_at, least, message, ne
 #[tokio::test]
 async fn an_event_older_than_the_handled_ones_is_delivered() {
     let world = World::empty().await;
-    world.tell(&[10, 11]).await;
+    world.notify(&[10, 11]).await;
     world.visit().await;
     let early = [event_at(1, TestClock::START.minus(secs(3_600))), event(5)];
     for event in &early {
         world.tell_events(std::slice::from_ref(event), BODY).await;
     }
-    world.tell(&[12]).await;
+    world.notify(&[12]).await;
     world.visit().await;
     assert_eq!(world.receivers.count(), 5);
     for event in early {
         assert_eq!(world.delivery(event.id).await.unwrap().state, DeliveryState::Delivered);
     }
     // The relay adds a recorded event to the lane again, and no post is repeated.
-    world.store().tell_webhook_lane(slot(), place(&event(11)), RESCUE).await.unwrap();
+    world.store().notify_webhook_lane(slot(), place(&event(11)), RESCUE).await.unwrap();
     world.visit().await;
     assert_eq!((world.receivers.count(), world.due().await), (5, None));
 }
@@ -32,11 +32,11 @@ async fn an_event_older_than_the_handled_ones_is_delivered() {
 async fn a_late_event_does_not_make_waiting_deliveries_early() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
-    world.tell(&[10, 11, 12]).await;
+    world.notify(&[10, 11, 12]).await;
     world.visit().await;
     let waiting = world.states(10..13).await;
     world.receivers.always_answer(200);
-    world.tell(&[5]).await;
+    world.notify(&[5]).await;
     world.visit().await;
     assert_eq!((world.receivers.count(), world.states(10..13).await), (4, waiting));
     world.pass(secs(6));
@@ -50,14 +50,14 @@ async fn a_delivery_added_during_a_visit_is_made_by_the_same_visit() {
     for (number, at) in [(20, 20), (20, -3_600_000)] {
         let world = World::start().await;
         let at = domain::Timestamp::from_millis(TestClock::START.as_millis() + at);
-        let told = event_at(number, at);
-        let tells = async {
-            assert_eq!(world.tell_events(std::slice::from_ref(&told), BODY).await.wake, None);
+        let notified = event_at(number, at);
+        let notifies = async {
+            assert_eq!(world.tell_events(std::slice::from_ref(&notified), BODY).await.wake, None);
             assert!(world.run(&[message()]).await.is_empty(), "its message finds the lane leased");
         };
-        assert!(world.visit_meanwhile(200, tells).await.is_empty());
+        assert!(world.visit_meanwhile(200, notifies).await.is_empty());
         assert_eq!(world.receivers.count(), 2);
-        assert_eq!(world.delivery(told.id).await.unwrap().state, DeliveryState::Delivered);
+        assert_eq!(world.delivery(notified.id).await.unwrap().state, DeliveryState::Delivered);
         assert_eq!((world.sqs.take(), world.due().await), (vec![], None));
     }
 }
@@ -71,7 +71,7 @@ async fn a_missing_event_delays_its_delivery_without_an_attempt() {
     world.pass(secs(60));
     world.visit().await;
     // The relay repeats its work, so the event is recorded now.
-    world.tell(&[1]).await;
+    world.notify(&[1]).await;
     world.visit().await;
     assert_eq!((world.states([1]).await, world.receivers.count()), (vec![(DeliveryState::Delivered, 1)], 1));
     world.to_rest().await;
@@ -111,7 +111,7 @@ async fn a_lost_message_is_replaced_within_minutes_although_another_delivery_wai
     world.receivers.then(Reaction::Answers(429, "43200"));
     world.visit().await;
     assert_eq!(world.due().await, Some(TestClock::START.plus(secs(43_200))));
-    world.tell(&[2]).await;
+    world.notify(&[2]).await;
     world.sqs.take();
     assert!(world.due().await.unwrap() <= TestClock::START.plus(RESCUE));
     world.until(TestClock::START.plus(secs(300))).await;
@@ -124,17 +124,17 @@ async fn a_lost_message_is_replaced_within_minutes_although_another_delivery_wai
 async fn a_worker_with_a_slow_clock_hides_no_delivery() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
-    world.tell(&[1, 2]).await;
+    world.notify(&[1, 2]).await;
     world.visit().await;
     world.pass(secs(6));
     world.visit().await;
     // Both deliveries wait for five minutes. Then a worker comes whose clock is an hour behind.
     world.pass(secs(361));
-    world.tell(&[3]).await;
+    world.notify(&[3]).await;
     world.receivers.answer(500).answer(500);
     world.visit().await;
     world.db.clock().set(TestClock::START.minus(secs(3_600)));
-    world.tell(&[4, 5]).await;
+    world.notify(&[4, 5]).await;
     world.visit().await;
     world.receivers.always_answer(200);
     world.db.clock().set(TestClock::START.plus(secs(400)));
@@ -149,7 +149,7 @@ async fn a_worker_with_a_slow_clock_hides_no_delivery() {
 async fn an_event_past_its_time_is_not_posted() {
     for first_answer in [None, Some(500)] {
         let world = World::empty().await;
-        world.tell(&[1, 2]).await;
+        world.notify(&[1, 2]).await;
         if let Some(status) = first_answer {
             world.receivers.always_answer(status);
             world.visit().await;
@@ -157,7 +157,7 @@ async fn an_event_past_its_time_is_not_posted() {
         }
         let posted = world.receivers.count();
         world.pass(world.store().retention().events + secs(1));
-        world.tell(&[3]).await;
+        world.notify(&[3]).await;
         world.to_rest().await;
         assert_eq!(world.receivers.count(), posted + 1, "{first_answer:?}");
         assert_eq!((world.state(3).await, world.due().await), (DeliveryState::Delivered, None));
@@ -169,7 +169,7 @@ async fn an_event_past_its_time_is_not_posted() {
 #[tokio::test]
 async fn a_delivery_whose_event_is_past_its_time_is_cancelled() {
     let world = World::empty().await;
-    world.tell(&[1]).await;
+    world.notify(&[1]).await;
     let mut rows = world.db.rows_from(store::Table::Webhooks, "V");
     let over = world.now().plus(3 * DAY).as_seconds();
     rows[0]["expiresAt"] = serde_json::json!({ "N": over.to_string() });
@@ -189,7 +189,7 @@ impl World {
         let delete = self.db.client().delete_item().table_name(table);
         let delete = delete.key("pk", row["pk"].clone()).key("sk", row["sk"].clone());
         delete.send().await.unwrap();
-        self.store().tell_webhook_lane(slot(), least(std::slice::from_ref(event)), RESCUE).await.unwrap();
+        self.store().notify_webhook_lane(slot(), least(std::slice::from_ref(event)), RESCUE).await.unwrap();
     }
 
     async fn event_row(

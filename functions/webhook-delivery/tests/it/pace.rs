@@ -19,7 +19,7 @@ impl World {
         for _ in numbers {
             self.receivers.then(Reaction::Fails(AttemptError::ConnectFailed));
         }
-        self.tell(numbers).await;
+        self.notify(numbers).await;
         self.visit().await;
     }
 }
@@ -31,7 +31,7 @@ fn numbers(range: std::ops::Range<u64>) -> Vec<u64> {
 #[tokio::test]
 async fn quick_answers_increase_the_number_of_concurrent_posts() {
     let world = World::empty().await;
-    world.tell(&numbers(0..200)).await;
+    world.notify(&numbers(0..200)).await;
     world.visit().await;
     assert_eq!(world.receivers.count(), 200);
     assert_eq!(world.pace().await.width, 56, "16 + 24 + 32 + 40 + 48 answers");
@@ -44,7 +44,7 @@ async fn quick_answers_increase_the_number_of_concurrent_posts() {
 async fn a_429_halves_the_number_of_concurrent_posts() {
     let world = World::empty().await;
     world.receivers.always_answer(429);
-    world.tell(&numbers(0..40)).await;
+    world.notify(&numbers(0..40)).await;
     world.visit().await;
     assert_eq!((world.receivers.most_at_once(), world.pace().await.width), (16, 8), "once per round trip");
     world.pass(secs(10));
@@ -63,7 +63,7 @@ async fn an_open_circuit_delays_deliveries_without_an_attempt_and_one_probe_clos
 
     // While the circuit is open, a new delivery queues no visit, and a visit posts nothing.
     world.pass(secs(2));
-    assert_eq!(world.tell(&numbers(6..30)).await.wake, None);
+    assert_eq!(world.notify(&numbers(6..30)).await.wake, None);
     world.visit().await;
     assert_eq!(world.receivers.count(), 5);
     assert_eq!(world.states(6..30).await, vec![(DeliveryState::Pending, 0); 24]);
@@ -96,10 +96,10 @@ async fn an_open_circuit_delays_deliveries_without_an_attempt_and_one_probe_clos
 async fn error_answers_open_no_circuit() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
-    world.tell(&numbers(0..20)).await;
+    world.notify(&numbers(0..20)).await;
     world.visit().await;
     world.receivers.always_answer(200);
-    world.tell(&[20]).await;
+    world.notify(&[20]).await;
     world.visit().await;
     assert_eq!((world.receivers.count(), world.state(20).await), (21, DeliveryState::Delivered));
 }
@@ -113,7 +113,7 @@ async fn the_operators_cap_limits_concurrent_posts() {
                 (endpoint.caps.concurrency, endpoint.slots) = (Some(allowed), slots);
             })
             .await;
-        world.tell(&numbers(of * 100..of * 100 + 30)).await;
+        world.notify(&numbers(of * 100..of * 100 + 30)).await;
         world.visit().await;
         assert_eq!(world.receivers.most_at_once(), most, "{allowed} for {slots} slots");
     }
@@ -124,7 +124,7 @@ async fn the_operators_cap_limits_concurrent_posts() {
 async fn the_operators_cap_limits_posts_in_a_second() {
     let world = World::empty().await;
     world.change_endpoint(|endpoint| endpoint.caps.per_second = Some(200)).await;
-    world.tell(&numbers(0..30)).await;
+    world.notify(&numbers(0..30)).await;
     let clock = world.db.clock().clone();
     let ticks = tokio::spawn(async move {
         // Both clocks advance. The test's clock is never ahead of the process's own.
@@ -139,7 +139,7 @@ async fn the_operators_cap_limits_posts_in_a_second() {
     assert_eq!(world.receivers.count(), 30);
     assert!(passed >= Duration::from_millis(29 * 5), "{passed:?}");
     // The next visit keeps the rate of the last one.
-    world.tell(&numbers(30..40)).await;
+    world.notify(&numbers(30..40)).await;
     world.visit().await;
     ticks.abort();
     let passed = world.now().since(TestClock::START);
@@ -151,12 +151,12 @@ async fn an_endpoint_with_slow_answers_uses_the_slow_queue_for_five_minutes() {
     let mut world = World::empty().await;
     world.engine.rules.attempt = Duration::from_millis(40);
     world.receivers.then(Reaction::Takes(Duration::from_millis(5), 500));
-    assert_eq!(world.tell(&[1]).await.wake, Some(Track::Fast));
+    assert_eq!(world.notify(&[1]).await.wake, Some(Track::Fast));
     world.visit().await;
     assert_eq!(world.sqs.take()[0].queue, "deliveries-slow");
-    assert_eq!(world.tell(&[2]).await.wake, Some(Track::Slow));
+    assert_eq!(world.notify(&[2]).await.wake, Some(Track::Slow));
     world.pass(Pace::SLOW_FOR);
-    assert_eq!(world.tell(&[3]).await.wake, Some(Track::Fast));
+    assert_eq!(world.notify(&[3]).await.wake, Some(Track::Fast));
     world.engine.rules.attempt = secs(30);
     world.visit().await;
     assert_eq!(world.receivers.count(), 4);
@@ -170,7 +170,7 @@ async fn failing_at(hours: impl Iterator<Item = f64>, ok_at: Option<f64>) -> End
     at.sort_by(|one, other| one.0.total_cmp(&other.0));
     for (number, (hour, status)) in (100..).zip(at) {
         world.db.clock().set(TestClock::START.plus(Duration::from_secs_f64(hour * 3_600.0)));
-        world.tell(&[number]).await;
+        world.notify(&[number]).await;
         world.receivers.always_answer(status);
         world.visit().await;
     }
@@ -196,7 +196,7 @@ async fn deliveries_of_a_failing_endpoint_are_parked_until_it_is_enabled() {
     world.receivers.always_answer(503);
     for hour in 0..=126_u64 {
         world.db.clock().set(TestClock::START.plus(secs(hour * 3_600)));
-        world.tell(&[hour]).await;
+        world.notify(&[hour]).await;
         world.visit().await;
         assert_eq!(world.endpoint().await.is_enabled(), hour < 120, "{hour}");
     }

@@ -159,7 +159,7 @@ impl History {
         if store.record_events(&new).await.iter().any(Result::is_err) {
             return false;
         }
-        store.tell_webhook_lane(slot(), least(&self.untold), RESCUE).await.is_ok()
+        store.notify_webhook_lane(slot(), least(&self.untold), RESCUE).await.is_ok()
     }
 
     async fn die(&mut self) {

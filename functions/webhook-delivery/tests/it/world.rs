@@ -15,7 +15,7 @@ use harness::{Call, Death, TestClock, TestDb, TestQueue, context, failed_message
 use lambda_runtime::LambdaEvent;
 use queue::Queues;
 use runtime::metrics::{Kept, Metrics};
-use store::{HomeKey, LaneJob, NewEvent, Store, TellResult};
+use store::{HomeKey, LaneJob, NewEvent, NotifyResult, Store};
 use tokio::sync::{Barrier, Notify};
 use uuid::Uuid;
 use webhook_delivery::{Engine, Rules};
@@ -51,7 +51,7 @@ impl World {
     /// A world with an endpoint and one delivery to it, of event 1.
     pub(crate) async fn start() -> Self {
         let world = Self::empty().await;
-        world.tell(&[1]).await;
+        world.notify(&[1]).await;
         world
     }
 
@@ -86,14 +86,14 @@ impl World {
     }
 
     /// Records these events and adds them to their lane, as the relay does.
-    pub(crate) async fn tell(&self, numbers: &[u64]) -> TellResult {
+    pub(crate) async fn notify(&self, numbers: &[u64]) -> NotifyResult {
         let events: Vec<Event> = numbers.iter().map(|number| event(*number)).collect();
         self.tell_events(&events, BODY).await
     }
 
-    pub(crate) async fn tell_events(&self, events: &[Event], body: &[u8]) -> TellResult {
+    pub(crate) async fn tell_events(&self, events: &[Event], body: &[u8]) -> NotifyResult {
         self.record(events, body).await;
-        self.store().tell_webhook_lane(slot(), least(events), RESCUE).await.unwrap()
+        self.store().notify_webhook_lane(slot(), least(events), RESCUE).await.unwrap()
     }
 
     pub(crate) async fn record(&self, events: &[Event], body: &[u8]) {

@@ -167,7 +167,7 @@ impl Delivery {
 
     /// The delivery after a job requested another attempt: the schedule starts again, and the row is kept
     /// long enough for it.
-    pub fn afresh(&self, job: JobId, now: Timestamp) -> Self {
+    pub fn restarted(&self, job: JobId, now: Timestamp) -> Self {
         let expires_at = self.expires_at.max(now.plus(KEPT_AFRESH));
         Self { state: DeliveryState::Pending, failures: 0, job: Some(job), expires_at, ..self.clone() }
     }
@@ -398,12 +398,12 @@ mod tests {
     fn a_job_restarts_the_schedule_and_is_recorded() {
         let job = JobId::from_uuid(Uuid::from_u128(9));
         let failed = delivery().attempted(&attempt(1, 500), Next::Exhausted, NOW);
-        let again = failed.afresh(job, NOW);
+        let again = failed.restarted(job, NOW);
         assert_eq!((again.state, again.failures, again.attempts), (DeliveryState::Pending, 0, 1));
         assert_eq!((again.job, failed.job), (Some(job), None));
         let delivered = delivery().attempted(&attempt(1, 200), Next::Delivered, NOW);
         let late = NOW.plus(28 * Duration::from_secs(86_400));
-        assert_eq!(delivered.afresh(job, late).expires_at, late.plus(KEPT_AFRESH));
+        assert_eq!(delivered.restarted(job, late).expires_at, late.plus(KEPT_AFRESH));
     }
 
     #[test]

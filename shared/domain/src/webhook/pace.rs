@@ -156,7 +156,7 @@ impl Pace {
             self.grow();
         }
         if is_silent {
-            self.fell_silent(schedule, now);
+            self.record_silence(schedule, now);
         } else {
             (self.silences, self.openings, self.open_until) = (0, 0, None);
         }
@@ -188,7 +188,7 @@ impl Pace {
     }
 
     /// Posts that were in progress when the circuit opened do not open it again.
-    fn fell_silent(&mut self, schedule: &RetrySchedule, now: Timestamp) {
+    fn record_silence(&mut self, schedule: &RetrySchedule, now: Timestamp) {
         self.silences = self.silences.saturating_add(1);
         let is_open = self.open_until.is_some_and(|until| now < until);
         if self.silences >= Self::SILENCES && !is_open {
@@ -212,7 +212,7 @@ impl Pace {
     /// Whether the service must disable the endpoint: five days without a success, with at least ten failures
     /// in the last day that extend over twelve hours. A few events to a dead endpoint, or one bad hour of an
     /// endpoint with little traffic, are not enough.
-    pub fn is_hopeless(&self, now: Timestamp) -> bool {
+    pub fn must_be_disabled(&self, now: Timestamp) -> bool {
         let Some(failing) = &self.failing else { return false };
         let late: Vec<_> = failing.hours.iter().filter(|(at, _)| now.since(*at) < Self::DAY).collect();
         let first = late.first().map_or(now, |(at, _)| *at);
@@ -365,7 +365,7 @@ mod tests {
             seen.extend(ok_at.map(|hour| (OK, seconds(hour))));
             seen.sort_by_key(|(_, at)| *at);
             let last = seen.last().map_or(0, |(_, at)| *at);
-            after(&seen).is_hopeless(later(last))
+            after(&seen).must_be_disabled(later(last))
         };
         let daily = |day: f64, count: u32, over: f64| -> Vec<f64> {
             let step = over / f64::from(count - 1);
@@ -381,7 +381,11 @@ mod tests {
         let day = 86_400;
         let at_once = after(&[&[(REFUSED, 0)][..], &[(REFUSED, 5 * day); 10]].concat());
         let rest = [5 * day + day / 2 - 1, 5 * day + day / 2, 6 * day - 1, 6 * day];
-        assert_eq!(rest.map(|at| at_once.is_hopeless(later(at))), [false, true, true, false], "a quiet day");
+        assert_eq!(
+            rest.map(|at| at_once.must_be_disabled(later(at))),
+            [false, true, true, false],
+            "a quiet day"
+        );
         let hourly: Vec<f64> = (0..=130).map(f64::from).collect();
         assert!(
             hopeless(&hourly, None) && hopeless(&hourly[..=120], None) && !hopeless(&hourly[..=119], None)
@@ -423,7 +427,7 @@ mod tests {
             seen.sort_by_key(|(_, at)| *at);
             let last = seen.last().map_or(0, |(_, at)| *at);
             prop_assume!(last - ok < 5 * 86_400);
-            prop_assert!(!after(&seen).is_hopeless(later(last)));
+            prop_assert!(!after(&seen).must_be_disabled(later(last)));
         }
     }
 }

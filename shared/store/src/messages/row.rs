@@ -195,6 +195,8 @@ mod tests {
     use domain::settings::template::ParameterValue;
     use domain::{FileType, MediaId};
 
+    use uuid::Uuid;
+
     use super::*;
     use crate::dynamodb::item::text;
 

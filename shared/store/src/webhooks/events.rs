@@ -1,4 +1,4 @@
-//! Events: recording them with their deliveries, and telling lanes of them.
+//! Events: recording them with their deliveries, and notifying lanes of them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -50,9 +50,9 @@ pub struct RecordedEvent {
     pub slots: Vec<Slot>,
 }
 
-/// The result of telling a lane of work.
+/// The result of notifying a lane of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TellResult {
+pub struct NotifyResult {
     /// The queue for the lane's message. `None` if a message would find nothing to do: a visitor holds the
     /// lane and will look again, or the endpoint's circuit is open.
     pub wake: Option<Track>,
@@ -120,18 +120,18 @@ impl Store {
         ends
     }
 
-    /// Tells a webhook lane of new home rows; `least` is the first of them. The sweeper queues the lane after
-    /// `rescue`. One round trip; one more if the lane was told of an earlier row since its last visit, and
+    /// Notifies a webhook lane of new home rows; `least` is the first of them. The sweeper queues the lane after
+    /// `rescue`. One round trip; one more if the lane was notified of an earlier row since its last visit, and
     /// one if it was due only later.
-    pub async fn tell_webhook_lane(
+    pub async fn notify_webhook_lane(
         &self,
         slot: Slot,
         least: HomeKey,
         rescue: Duration,
-    ) -> Result<TellResult, StoreError> {
+    ) -> Result<NotifyResult, StoreError> {
         let (pk, sk) = keys::webhook_lane(&slot);
         let due_at = self.now().plus(rescue);
-        // One of two forms fits. If the lane was told of nothing or only of later rows since its last visit,
+        // One of two forms fits. If the lane was notified of nothing or only of later rows since its last visit,
         // `least` becomes its lowest key; otherwise only the mark grows. Which form fits may change between
         // the writes.
         let forms = [("(attribute_not_exists(#low) OR #low > :least)", true), ("#low <= :least", false)];
@@ -145,28 +145,28 @@ impl Store {
                 }
                 let write = change.of(Table::Webhooks, key(&pk, sk)).returning_new();
                 if let Wrote::Done(item) = self.write(write).await? {
-                    return self.after_tell(slot, item, due_at).await;
+                    return self.after_notify(slot, item, due_at).await;
                 }
             }
             retries.wait().await?;
         }
     }
 
-    /// Completes telling a lane, which must be due at `due_at` at the latest: if it was due later, because a
+    /// Completes notifying a lane, which must be due at `due_at` at the latest: if it was due later, because a
     /// delivery waits for a later attempt, the due time moves forward. Returns the queue for the lane's
     /// message. A lane with an open circuit stays as it is.
-    pub(crate) async fn after_tell(
+    pub(crate) async fn after_notify(
         &self,
         slot: Slot,
         item: Item,
         due_at: Timestamp,
-    ) -> Result<TellResult, StoreError> {
+    ) -> Result<NotifyResult, StoreError> {
         let (now, millis) = (self.now(), |name: &str| item.get(name).map(number));
         let is_leased = millis("leaseUntil").is_some_and(|until| until >= now.as_millis());
         let seen = millis("dueAt").unwrap_or(0);
         let lane = WebhookLane::read(item)?;
         if lane.pace.open_until.is_some_and(|until| now < until) && !lane.has_jobs {
-            return Ok(TellResult { wake: None });
+            return Ok(NotifyResult { wake: None });
         }
         if seen > due_at.as_millis() {
             let sooner = Change::default()
@@ -178,7 +178,7 @@ impl Store {
             // Refused if another writer changed the due time.
             self.write(sooner.of(Table::Webhooks, key(pk, sk))).await?;
         }
-        Ok(TellResult { wake: (!is_leased).then(|| lane.pace.track(now)) })
+        Ok(NotifyResult { wake: (!is_leased).then(|| lane.pace.track(now)) })
     }
 
     /// The recorded event of a delivery. One round trip.
@@ -191,7 +191,7 @@ impl Store {
     }
 }
 
-/// The change that tells a webhook lane of work. The first tell creates the lane.
+/// The change that notifies a webhook lane of work. The first notification creates the lane.
 pub(crate) fn lane_change(slot: Slot, due_at: Timestamp) -> Change {
     let shard = keys::due_shard(&domain::LaneId::Webhook(slot));
     Change::default()

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{Delivery, EventId, Job, JobId, JobKind, JobState, Slot, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::events::{TellResult, lane_change};
+use super::events::{NotifyResult, lane_change};
 use super::lane::{HomeKey, Pointer, WebhookLane};
 use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{Item, SK, key, n, read, row, s, text};
@@ -45,10 +45,10 @@ const IS_FREE: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
 const IS_ACTIVE_OR_SO: &str = "(#state = :active OR (#state = :state AND #updatedAt = :updatedAt))";
 
 impl Store {
-    /// Requests a job and tells its lane to process it at once. If there is a job with this id, it stays as
+    /// Requests a job and notifies its lane to process it at once. If there is a job with this id, it stays as
     /// it is; but a [`JobKind::Retry`] or [`JobKind::Recover`] that has ended starts again if the new request
-    /// is later. Returns whether the job is new, and the result of telling the lane. Two round trips.
-    pub async fn request_job(&self, job: &Job, rescue: Duration) -> Result<(bool, TellResult), StoreError> {
+    /// is later. Returns whether the job is new, and the result of notifying the lane. Two round trips.
+    pub async fn request_job(&self, job: &Job, rescue: Duration) -> Result<(bool, NotifyResult), StoreError> {
         let now = self.now();
         let request = self.ids.next().to_string();
         let mut item = row((keys::slot(&job.slot), keys::job(job.id)), "job", job)?;
@@ -67,17 +67,17 @@ impl Store {
             Wrote::Done(_) => true,
             Wrote::Refused(found) => found.is_some_and(|found| is_written_by(&found, &request)),
         };
-        // The lane is told after the job is stored, also if an interrupted command is repeated.
+        // The lane is notified after the job is stored, also if an interrupted command is repeated.
         let due_at = now.plus(rescue);
         let change =
             lane_change(job.slot, due_at).set("hasJobs", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
         let (pk, sk) = keys::webhook_lane(&job.slot);
-        let told = match self.write(change.of(Table::Webhooks, key(&pk, sk)).returning_new()).await? {
+        let notified = match self.write(change.of(Table::Webhooks, key(&pk, sk)).returning_new()).await? {
             Wrote::Done(item) => item,
-            Wrote::Refused(_) => return Ok((is_new, TellResult { wake: None })),
+            Wrote::Refused(_) => return Ok((is_new, NotifyResult { wake: None })),
         };
         // Also if the endpoint's circuit is open.
-        Ok((is_new, self.after_tell(job.slot, told, due_at).await?))
+        Ok((is_new, self.after_notify(job.slot, notified, due_at).await?))
     }
 
     /// The jobs of a slot that are kept, oldest first. One round trip for each megabyte.

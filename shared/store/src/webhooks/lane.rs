@@ -97,7 +97,7 @@ pub struct WebhookLane {
     pub ready_at: Option<Timestamp>,
     /// The endpoint's pace: how many posts at a time it can handle, and its circuit.
     pub pace: Pace,
-    /// The lowest place that the lane was told of since it was leased.
+    /// The lowest place that the lane was notified of since it was leased.
     low: Option<HomeKey>,
 }
 
@@ -131,7 +131,7 @@ impl WebhookLane {
     }
 
     /// Adds to the change that releases the lane. If `is_marked`, the release requires that all work the lane
-    /// was told of was read.
+    /// was notified of was read.
     pub(crate) fn add_to_release(&self, change: Change, is_marked: bool) -> Change {
         let Pace {
             width,
@@ -166,13 +166,13 @@ impl WebhookLane {
         }
     }
 
-    /// The state after other callers told the lane of work: the watermark goes back to the lowest new place.
+    /// The state after other callers notified the lane of work: the watermark goes back to the lowest new place.
     pub(crate) fn merged_with(&self, found: &Self) -> Self {
         let base = back_to(self.base, found.low);
         Self { base, has_jobs: self.has_jobs || found.has_jobs, ..self.clone() }
     }
 
-    /// Reads the state from the lane's row. If the lane was told of earlier places since its lease, as the repeat of a
+    /// Reads the state from the lane's row. If the lane was notified of earlier places since its lease, as the repeat of a
     /// lease may find, the watermark is at the lowest of them.
     pub(crate) fn read(item: Item) -> Result<Self, StoreError> {
         let row: LaneRow = read(item)?;
@@ -205,7 +205,7 @@ impl WebhookLane {
     }
 }
 
-/// The watermark after the lane was told of `low`: no place from there on counts as processed.
+/// The watermark after the lane was notified of `low`: no place from there on counts as processed.
 fn back_to(base: Option<HomeKey>, low: Option<HomeKey>) -> Option<HomeKey> {
     base.map(|base| low.map_or(base, |low| base.min(low)))
 }
@@ -272,9 +272,9 @@ mod tests {
     #[test]
     fn a_lane_told_of_an_earlier_row_goes_back_to_it() {
         let mine = WebhookLane { base: Some(key(5, 0)), ..WebhookLane::default() };
-        let told = |at| WebhookLane { low: Some(key(at, 0)), ..WebhookLane::default() };
-        assert_eq!(mine.merged_with(&told(3)).base, Some(key(3, 0)));
-        assert_eq!(mine.merged_with(&told(7)).base, Some(key(5, 0)));
+        let notified = |at| WebhookLane { low: Some(key(at, 0)), ..WebhookLane::default() };
+        assert_eq!(mine.merged_with(&notified(3)).base, Some(key(3, 0)));
+        assert_eq!(mine.merged_with(&notified(7)).base, Some(key(5, 0)));
         assert_eq!(mine.merged_with(&WebhookLane::default()).base, Some(key(5, 0)));
     }
 

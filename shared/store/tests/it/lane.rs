@@ -33,7 +33,7 @@ impl Lanes {
         let lead = world.lead("+12025550101", |_| ()).await;
         let webhook = crate::support::hooks::slot(1);
         let least = HomeKey::of_moment(TestClock::START);
-        world.db.store().tell_webhook_lane(webhook, least, RESCUE).await.unwrap();
+        world.db.store().notify_webhook_lane(webhook, least, RESCUE).await.unwrap();
         let conversation = ConversationId::from_uuid(Uuid::from_u128(7));
         let all = [
             LaneId::Webhook(webhook),

@@ -166,22 +166,23 @@ async fn beside(neighbours: Neighbours, coming: Coming) -> SeenBeside {
         }
     };
     let wait = async {
-        let told = match coming {
+        let notified = match coming {
             Coming::AtOnce => scene.come_at_once().await,
             Coming::Paced => scene.come_at_a_pace().await,
         };
         while arrivals.count() < ALL && begun.elapsed() < LONGEST {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        told
+        notified
     };
     let serve = futures::future::join(futures::future::join_all(workers), carry);
-    let told = match futures::future::select(Box::pin(wait), Box::pin(serve)).await {
-        Either::Left((told, _)) => told,
+    let notified = match futures::future::select(Box::pin(wait), Box::pin(serve)).await {
+        Either::Left((notified, _)) => notified,
         Either::Right(_) => unreachable!("the workers stop only when the run is over"),
     };
-    let took = |(event, told): &(String, Instant)| arrivals.of(event).map_or(LONGEST, |at| at - *told);
-    let mut times: Vec<Duration> = told.iter().map(took).collect();
+    let took =
+        |(event, notified): &(String, Instant)| arrivals.of(event).map_or(LONGEST, |at| at - *notified);
+    let mut times: Vec<Duration> = notified.iter().map(took).collect();
     times.sort();
     SeenBeside {
         median: times[ALL / 2],
@@ -228,7 +229,7 @@ impl Scene<'_> {
             others.push(lane(self.world, *endpoint, self.each).await);
         }
         let now = Instant::now();
-        let messages = told(&healthy, &others).into_iter().map(|message| (now, message));
+        let messages = notified(&healthy, &others).into_iter().map(|message| (now, message));
         self.queues.of(Track::Fast).borrow_mut().extend(messages);
         healthy.into_iter().flat_map(|lane| lane.events).map(|event| (event, now)).collect()
     }
@@ -247,26 +248,26 @@ impl Scene<'_> {
                 .extend((0..times).map(|time| (first + every.mul_f64(time as f64), *endpoint, *is_healthy)));
         }
         coming.sort_by_key(|(after, ..)| *after);
-        let (begun, mut told) = (Instant::now(), vec![]);
+        let (begun, mut notified) = (Instant::now(), vec![]);
         for (after, endpoint, is_healthy) in coming {
             tokio::time::sleep_until((begun + after).into()).await;
             set_clock(self.world);
             let (events, track) = webhooks::record(self.world, endpoint, TOGETHER).await;
             let now = Instant::now();
             if is_healthy {
-                told.extend(events.into_iter().map(|event| (event, now)));
+                notified.extend(events.into_iter().map(|event| (event, now)));
             }
             if let Some(track) = track {
                 self.queues.of(track).borrow_mut().push_back((now, webhooks::message(endpoint)));
             }
         }
-        told
+        notified
     }
 }
 
 /// The messages as the relay queues them: one per lane and batch of the stream. The events of all endpoints are evenly
 /// mixed.
-fn told(healthy: &[FilledLane], others: &[FilledLane]) -> Vec<String> {
+fn notified(healthy: &[FilledLane], others: &[FilledLane]) -> Vec<String> {
     let lanes = || healthy.iter().chain(others);
     let all: usize = lanes().map(|lane| lane.events.len()).sum();
     let batches = all.div_ceil(TOLD);

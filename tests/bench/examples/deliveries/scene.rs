@@ -76,7 +76,7 @@ pub(crate) fn set_clock(world: &World) {
     world.db.clock().set(Timestamp::from_millis(i64::try_from(now).unwrap()));
 }
 
-/// Records `count` events for a slot, and tells its lane.
+/// Records `count` events for a slot, and notifies its lane.
 pub(crate) async fn lane(world: &World, slot: Slot, count: usize) -> FilledLane {
     let (events, _) = webhooks::record(world, slot, count).await;
     FilledLane { events, message: webhooks::message(slot) }

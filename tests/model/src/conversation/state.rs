@@ -177,7 +177,7 @@ pub struct State {
     pub taken: u8,
     /// The rows of the messages. Only the first `taken` of them exist.
     pub rows: [Row; MESSAGES],
-    /// The number of tells that are still to come, if a tell is not part of the message's transaction.
+    /// The number of notifications that are still to come, if a notification is not part of the message's transaction.
     pub untold: u8,
     /// A record of a call that is in flight: message, version of the row, and name of the visitor.
     pub late: Option<(u8, u8, u8)>,
@@ -233,9 +233,9 @@ impl State {
 pub enum Step {
     /// A message was accepted by its transaction, and a wake-up was queued.
     Taken,
-    /// The lane was told of a message after the message's transaction.
+    /// The lane was notified of a message after the message's transaction.
     Told,
-    /// The writer died before it told the lane.
+    /// The writer died before it notified the lane.
     WriterDied,
     /// A wake-up was lost.
     Lost,

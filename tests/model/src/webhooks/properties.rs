@@ -81,23 +81,23 @@ fn homes(state: &State) -> impl Iterator<Item = (Key, &Home)> {
     state.homes.iter().enumerate().filter_map(|(key, home)| Some((key as Key, home.as_ref()?)))
 }
 
-/// Whether the endpoint accepts deliveries. It does not while an operator has enabled it but not told the lane yet.
+/// Whether the endpoint accepts deliveries. It does not while an operator has enabled it but not notified the lane yet.
 fn is_served(model: &Webhooks, state: &State) -> bool {
-    let to_tell = model.orders().iter().skip(state.orders).any(|order| *order == Order::TellJob);
+    let to_tell = model.orders().iter().skip(state.orders).any(|order| *order == Order::NotifyJob);
     let enables = model.operator.contains(&Order::Enable);
     !(state.disabled || to_tell && enables)
 }
 
-/// The pending deliveries that the lane was told of.
+/// The pending deliveries that the lane was notified of.
 fn told_work(state: &State) -> impl Iterator<Item = Key> {
     homes(state)
-        .filter(|(key, home)| home.state == HomeState::Pending && state.history.told.has(*key))
+        .filter(|(key, home)| home.state == HomeState::Pending && state.history.notified.has(*key))
         .map(|(key, _)| key)
 }
 
 fn told_job(model: &Webhooks, state: &State) -> bool {
-    let told = model.orders().iter().take(state.orders).any(|order| *order == Order::TellJob);
-    told && state.job.is_some_and(|job| job.state == JobState::Active)
+    let notified = model.orders().iter().take(state.orders).any(|order| *order == Order::NotifyJob);
+    notified && state.job.is_some_and(|job| job.state == JobState::Active)
 }
 
 fn is_fresh(state: &State, key: Key) -> bool {

@@ -84,7 +84,7 @@ pub enum Fault {
     NotSent,
     /// A visitor runs out of time.
     TimeUp,
-    /// The answer to a lease is lost. The visitor learns of its lease from the repeat, after others told the lane.
+    /// The answer to a lease is lost. The visitor learns of its lease from the repeat, after others notified the lane.
     LeaseUnanswered,
 }
 
@@ -93,12 +93,12 @@ pub enum Fault {
 pub enum Order {
     /// Disables the endpoint.
     Disable,
-    /// Enables the endpoint, without telling the lane.
+    /// Enables the endpoint, without notifying the lane.
     Enable,
     /// Puts a job's row.
     PutJob(JobKind),
-    /// Tells the lane of the job.
-    TellJob,
+    /// Notifies the lane of the job.
+    NotifyJob,
     /// Cancels the job, or does nothing.
     MayCancel,
 }
@@ -263,11 +263,11 @@ pub enum RelayStep {
     Home(u8),
     /// It puts the event with this index.
     Event(u8),
-    /// It tells the lane by the first form.
-    Tell,
-    /// It tells the lane by the second form.
+    /// It notifies the lane by the first form.
+    Notify,
+    /// It notifies the lane by the second form.
     TellAgain,
-    /// It moves the lane's `dueAt`, which the tell returned, forward.
+    /// It moves the lane's `dueAt`, which the notification returned, forward.
     Hasten(Time),
     /// It is done.
     End,
@@ -414,8 +414,8 @@ pub enum Wrong {
 /// Facts that no row stores and that the checker needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct History {
-    /// The deliveries that the lane was told of.
-    pub told: Keys,
+    /// The deliveries that the lane was notified of.
+    pub notified: Keys,
     /// The deliveries that were recorded as delivered and not replayed since.
     pub delivered: Keys,
     /// The deliveries that the job must attempt.
@@ -435,7 +435,7 @@ pub struct State {
     pub lane: Lane,
     /// All home rows before this key were handled.
     pub base: Key,
-    /// The least key told since the last lease.
+    /// The least key notified since the last lease.
     pub low: Option<Key>,
     /// All pointers up to this one were handled.
     pub waited: Pointer,
@@ -495,7 +495,7 @@ impl State {
         }
     }
 
-    /// The lesser of a visitor's position and the least key told since the lease.
+    /// The lesser of a visitor's position and the least key of the notifications since the lease.
     pub(super) fn back_to_low(&self, position: Key) -> Key {
         self.low.map_or(position, |low| low.min(position))
     }
@@ -614,12 +614,12 @@ impl Webhooks {
     /// The operator's commands in the order that the rules require.
     pub(crate) fn orders(&self) -> Vec<Order> {
         let mut orders = self.operator.clone();
-        let tell = orders.iter().position(|order| *order == Order::TellJob);
+        let notify = orders.iter().position(|order| *order == Order::NotifyJob);
         let put = orders.iter().position(|order| matches!(order, Order::PutJob(_)));
-        if let (Some(tell), Some(put)) = (tell, put)
+        if let (Some(notify), Some(put)) = (notify, put)
             && !self.rules.has(Rule::JobBeforeTell)
         {
-            orders.swap(tell, put);
+            orders.swap(notify, put);
         }
         if !self.rules.has(Rule::EnableBeforeTell) {
             orders.retain(|order| *order != Order::Enable);

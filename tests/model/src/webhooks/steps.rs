@@ -53,16 +53,16 @@ impl Steps<'_> {
 
     // Relays.
 
-    /// homes -> events -> tell. The response to the tell says whether to queue a message. If the relay dies before it
+    /// homes -> events -> notify. The response to the notification says whether to queue a message. If the relay dies before it
     /// queues the message, that is a lost message.
     fn relay(&mut self, number: usize) {
         let (rules, batch) = (self.model.rules, &self.model.relays[number]);
         let Relay { at, stands } = self.from.relays[number];
-        let (home, event, tell) = (RelayStep::Home(0), RelayStep::Event(0), RelayStep::Tell);
+        let (home, event, notify) = (RelayStep::Home(0), RelayStep::Event(0), RelayStep::Notify);
         let order = match (rules.has(Rule::TellAfterWork), rules.has(Rule::HomeBeforeEvent)) {
-            (false, _) => [tell, home, event, RelayStep::End],
-            (true, false) => [event, home, tell, RelayStep::End],
-            (true, true) => [home, event, tell, RelayStep::End],
+            (false, _) => [notify, home, event, RelayStep::End],
+            (true, false) => [event, home, notify, RelayStep::End],
+            (true, true) => [home, event, notify, RelayStep::End],
         };
         let behind = |step: RelayStep| match order.iter().position(|at| *at == step) {
             Some(at) if at + 1 < order.len() => order[at + 1],
@@ -93,10 +93,10 @@ impl Steps<'_> {
             true => batch.iter().min().copied().unwrap_or_default(),
             false => batch.last().copied().unwrap_or_default(),
         };
-        let told = |state: &mut State| {
+        let notified = |state: &mut State| {
             let answered = state.lane.due;
-            state.lane.tell(rules, state.clock);
-            batch.iter().for_each(|key| state.history.told.add(*key));
+            state.lane.notify(rules, state.clock);
+            batch.iter().for_each(|key| state.history.notified.add(*key));
             if state.lane.lease == Lease::Free && !state.lane.closed {
                 state.queue();
             }
@@ -104,7 +104,7 @@ impl Steps<'_> {
                 Some(due) if due > state.clock && !state.lane.closed && rules.has(Rule::TellHastensDue) => {
                     RelayStep::Hasten(due)
                 }
-                _ => behind(RelayStep::Tell),
+                _ => behind(RelayStep::Notify),
             };
             to(state, at);
         };
@@ -115,7 +115,7 @@ impl Steps<'_> {
                     put_home(state, *key);
                     state.events.add(*key);
                 }
-                to(state, RelayStep::Tell);
+                to(state, RelayStep::Notify);
             }),
             RelayStep::Home(index) => self.step(Step::Relay(number, at), |state| {
                 put_home(state, batch[index as usize]);
@@ -125,28 +125,28 @@ impl Steps<'_> {
                 state.events.add(batch[index as usize]);
                 to(state, next_of(index, RelayStep::Event));
             }),
-            RelayStep::Tell => self.step(Step::Relay(number, at), |state| {
+            RelayStep::Notify => self.step(Step::Relay(number, at), |state| {
                 if !rules.has(Rule::TellSaysLow) {
-                    told(state);
+                    notified(state);
                 } else if state.low.is_none_or(|least| least > low) {
                     state.low = Some(low);
-                    told(state);
+                    notified(state);
                 } else {
                     to(state, RelayStep::TellAgain);
                 }
             }),
             RelayStep::TellAgain => self.step(Step::Relay(number, at), |state| {
                 if state.low.is_some_and(|least| least <= low) || !rules.has(Rule::SecondFormNeedsLow) {
-                    told(state);
+                    notified(state);
                 } else {
-                    to(state, RelayStep::Tell);
+                    to(state, RelayStep::Notify);
                 }
             }),
             RelayStep::Hasten(due) => self.step(Step::Relay(number, at), |state| {
                 if state.lane.due == Some(due) {
                     state.lane.due = Some(state.clock);
                 }
-                to(state, behind(RelayStep::Tell));
+                to(state, behind(RelayStep::Notify));
             }),
             RelayStep::End if self.from.relays[number].at == RelayStep::Begin => {
                 self.step(Step::Relay(number, at), |state| to(state, at));
@@ -172,8 +172,8 @@ impl Steps<'_> {
                 Order::Disable => state.disabled = true,
                 Order::Enable => state.disabled = false,
                 Order::PutJob(kind) => state.put_job(kind),
-                Order::TellJob => {
-                    state.lane.tell(rules, state.clock);
+                Order::NotifyJob => {
+                    state.lane.notify(rules, state.clock);
                     state.has_jobs = true;
                     if rules.has(Rule::TellSetsDue) {
                         state.lane.due = Some(state.clock);

@@ -17,16 +17,16 @@ fn lane(relays: &[&[Key]], faults: u8) -> Webhooks {
 }
 
 /// The same, but home rows and events are put in one step.
-fn told(relays: &[&[Key]], faults: u8) -> Webhooks {
+fn notified(relays: &[&[Key]], faults: u8) -> Webhooks {
     Webhooks { puts_at_once: true, ..lane(relays, faults) }
 }
 
 fn two_that_fail(ahead: u8, kind: Fault) -> Webhooks {
-    Webhooks { failures: 2, ahead, kinds: vec![kind], ..told(&[&[0], &[1]], 1) }
+    Webhooks { failures: 2, ahead, kinds: vec![kind], ..notified(&[&[0], &[1]], 1) }
 }
 
 fn replay(relays: &[&[Key]], faults: u8) -> Webhooks {
-    Webhooks { operator: vec![Order::PutJob(JobKind::Replay), Order::TellJob], ..told(relays, faults) }
+    Webhooks { operator: vec![Order::PutJob(JobKind::Replay), Order::NotifyJob], ..notified(relays, faults) }
 }
 
 fn cancelled() -> Webhooks {
@@ -35,23 +35,23 @@ fn cancelled() -> Webhooks {
 }
 
 fn recover() -> Webhooks {
-    let operator = vec![Order::PutJob(JobKind::Recover), Order::TellJob];
-    Webhooks { operator, attempts: 1, failures: 2, ..told(&[&[0, 1]], 1) }
+    let operator = vec![Order::PutJob(JobKind::Recover), Order::NotifyJob];
+    Webhooks { operator, attempts: 1, failures: 2, ..notified(&[&[0, 1]], 1) }
 }
 
 fn enabled(relays: &[&[Key]], faults: u8, failures: u8) -> Webhooks {
     let job = Order::PutJob(JobKind::Enable);
-    let operator = vec![Order::Disable, Order::Enable, job, Order::TellJob];
-    Webhooks { operator, failures, ..told(relays, faults) }
+    let operator = vec![Order::Disable, Order::Enable, job, Order::NotifyJob];
+    Webhooks { operator, failures, ..notified(relays, faults) }
 }
 
 /// Up to `faults` leases are executed and not answered.
 fn repeated(relays: &[&[Key]], faults: u8) -> Webhooks {
-    Webhooks { kinds: vec![Fault::LeaseUnanswered], ..told(relays, faults) }
+    Webhooks { kinds: vec![Fault::LeaseUnanswered], ..notified(relays, faults) }
 }
 
 fn poisoned() -> Webhooks {
-    Webhooks { poison: Some(0), ..told(&[&[0], &[1]], 0) }
+    Webhooks { poison: Some(0), ..notified(&[&[0], &[1]], 0) }
 }
 
 // Properties that hold.
@@ -76,9 +76,9 @@ fn a_batch_is_done_despite_faults_within_it() {
 #[test]
 fn concurrent_relays_lose_no_work_in_any_order() {
     holds("two relays, a fault", &lane(&[&[0], &[1]], 1), &[PUT_OFF, LATE]);
-    holds("two relays, two faults between steps", &told(&[&[0], &[1]], 2), &[LATE]);
-    holds("three relays, a fault", &Webhooks { failures: 0, ..told(&[&[0], &[1], &[2]], 1) }, &[LATE]);
-    holds("three relays, a failure", &told(&[&[0], &[1], &[2]], 0), &[LATE]);
+    holds("two relays, two faults between steps", &notified(&[&[0], &[1]], 2), &[LATE]);
+    holds("three relays, a fault", &Webhooks { failures: 0, ..notified(&[&[0], &[1], &[2]], 1) }, &[LATE]);
+    holds("three relays, a failure", &notified(&[&[0], &[1], &[2]], 0), &[LATE]);
 }
 
 #[test]
@@ -92,7 +92,8 @@ fn leases_without_an_answer_lose_no_work() {
 fn clock_differences_lose_no_work() {
     holds("clocks apart, a stray message", &two_that_fail(2, Fault::Stray), &[EXHAUSTED]);
     holds("clocks apart, a kill", &two_that_fail(2, Fault::Kill), &[EXHAUSTED]);
-    let pages = Webhooks { failures: 3, page: 2, ahead: 2, kinds: vec![Fault::Kill], ..told(&[&[0, 1]], 2) };
+    let pages =
+        Webhooks { failures: 3, page: 2, ahead: 2, kinds: vec![Fault::Kill], ..notified(&[&[0, 1]], 2) };
     holds("clocks apart, pages of two, two kills", &pages, &[EXHAUSTED, CAREFUL]);
 }
 
@@ -125,7 +126,7 @@ fn a_delivery_that_kills_its_visitors_does_not_block_others() {
 fn the_properties_hold_within_larger_bounds() {
     holds("one delivery, four faults", &Webhooks { failures: 2, ..lane(&[&[0]], 4) }, &[EXHAUSTED, CAREFUL]);
     holds("two relays, two faults", &lane(&[&[0], &[1]], 2), &[PUT_OFF, LATE]);
-    holds("three relays, two faults", &told(&[&[0], &[1], &[2]], 2), &[LATE]);
+    holds("three relays, two faults", &notified(&[&[0], &[1], &[2]], 2), &[LATE]);
     holds(
         "a batch and a relay, a fault",
         &Webhooks { page: 2, ..lane(&[&[2, 0], &[1]], 1) },
@@ -133,7 +134,7 @@ fn the_properties_hold_within_larger_bounds() {
     );
     let two_relays = Webhooks { failures: 2, ahead: 1, ..replay(&[&[0], &[1]], 0) };
     holds("replay, clocks apart, two relays", &two_relays, &[JOB_DONE, EXHAUSTED]);
-    let apart = Webhooks { failures: 2, ahead: 2, ..told(&[&[0], &[1]], 1) };
+    let apart = Webhooks { failures: 2, ahead: 2, ..notified(&[&[0], &[1]], 1) };
     holds("clocks apart, a fault", &apart, &[LATE, EXHAUSTED]);
     holds("replay, two faults", &replay(&[&[0, 1]], 2), &[JOB_DONE]);
     holds("enable, two relays, a fault, two failures", &enabled(&[&[0], &[1]], 1, 2), &[JOB_DONE, LATE]);
@@ -186,7 +187,7 @@ fn a_tell_that_sets_no_due_strands_the_work_of_a_lost_message() {
 
 #[test]
 fn a_tell_that_keeps_a_far_due_makes_new_work_wait_for_an_old_retry() {
-    needed(Rule::TellHastensDue, told(&[&[0], &[1]], 0), SOON);
+    needed(Rule::TellHastensDue, notified(&[&[0], &[1]], 0), SOON);
 }
 
 #[test]
@@ -246,27 +247,27 @@ fn a_repeated_record_that_tells_no_lane_strands_its_rows() {
 
 #[test]
 fn a_tell_without_its_key_strands_late_rows() {
-    needed(Rule::TellSaysLow, told(&[&[0], &[1]], 0), ALL_DONE);
+    needed(Rule::TellSaysLow, notified(&[&[0], &[1]], 0), ALL_DONE);
 }
 
 #[test]
 fn a_batch_that_tells_its_last_key_strands_the_first() {
-    needed(Rule::LowIsTheLeast, told(&[&[0, 1], &[2]], 0), ALL_DONE);
+    needed(Rule::LowIsTheLeast, notified(&[&[0, 1], &[2]], 0), ALL_DONE);
 }
 
 #[test]
 fn a_lease_that_drops_low_strands_late_rows() {
-    needed(Rule::LeaseTakesLow, told(&[&[0], &[1]], 0), ALL_DONE);
+    needed(Rule::LeaseTakesLow, notified(&[&[0], &[1]], 0), ALL_DONE);
 }
 
 #[test]
 fn a_lease_that_takes_any_low_may_raise_base() {
-    needed(Rule::TakingLowNeedsLow, Webhooks { failures: 0, ..told(&[&[0], &[1], &[2]], 1) }, ALL_DONE);
+    needed(Rule::TakingLowNeedsLow, Webhooks { failures: 0, ..notified(&[&[0], &[1], &[2]], 1) }, ALL_DONE);
 }
 
 #[test]
 fn a_refused_visitor_that_ignores_low_strands_late_rows() {
-    needed(Rule::RefusedLooksFromLow, told(&[&[0], &[1]], 0), ALL_DONE);
+    needed(Rule::RefusedLooksFromLow, notified(&[&[0], &[1]], 0), ALL_DONE);
 }
 
 #[test]
@@ -276,7 +277,7 @@ fn a_repeated_lease_that_ignores_low_strands_late_rows() {
 
 #[test]
 fn a_release_that_removes_low_without_the_mark_strands_late_rows() {
-    needed(Rule::LowNeedsMark, told(&[&[0], &[1]], 1), ALL_DONE);
+    needed(Rule::LowNeedsMark, notified(&[&[0], &[1]], 1), ALL_DONE);
 }
 
 #[test]
@@ -291,7 +292,7 @@ fn waited_moved_past_unhandled_pointers_strands_their_deliveries() {
 
 #[test]
 fn waited_as_a_moment_strands_deliveries_that_wait_for_the_same_moment() {
-    needed(Rule::WaitedIsAKey, Webhooks { failures: 2, ..told(&[&[0, 1]], 1) }, ALL_DONE);
+    needed(Rule::WaitedIsAKey, Webhooks { failures: 2, ..notified(&[&[0, 1]], 1) }, ALL_DONE);
 }
 
 #[test]
@@ -301,12 +302,12 @@ fn a_pointer_put_before_waited_by_a_slow_clock_is_never_read() {
 
 #[test]
 fn a_look_that_attempts_handled_rows_repeats_deliveries() {
-    needed(Rule::PassesHandled, told(&[&[0], &[1]], 0), NOT_AGAIN);
+    needed(Rule::PassesHandled, notified(&[&[0], &[1]], 0), NOT_AGAIN);
 }
 
 #[test]
 fn a_look_that_attempts_waiting_rows_attempts_them_too_early() {
-    needed(Rule::PassesWaiting, told(&[&[0], &[1]], 0), NOT_EARLY);
+    needed(Rule::PassesWaiting, notified(&[&[0], &[1]], 0), NOT_EARLY);
 }
 
 #[test]
@@ -371,19 +372,19 @@ fn a_job_that_saves_its_position_without_a_condition_goes_on_after_it_is_cancell
 
 // Faults of the first design, which had none of these rules.
 
-/// `low` is 0. Key 1 arrives before the visitor's position, and its tell is refused because `low` is less. The visitor
+/// `low` is 0. Key 1 arrives before the visitor's position, and its notification is refused because `low` is less. The visitor
 /// finishes and removes `low`. The second form then only increments the mark, and key 1 is before `base` without a
 /// `low`.
 #[test]
 fn a_second_form_of_the_tell_without_a_condition_strands_late_rows() {
-    needed(Rule::SecondFormNeedsLow, told(&[&[0], &[1], &[2]], 0), ALL_DONE);
+    needed(Rule::SecondFormNeedsLow, notified(&[&[0], &[1], &[2]], 0), ALL_DONE);
 }
 
 /// A home row lacks its pointer. The next visitor reads the due pointers to beyond that moment, and then puts the
 /// missing pointer where no visitor looks any more.
 #[test]
 fn a_pointer_repaired_before_waited_strands_its_delivery() {
-    let pages = Webhooks { failures: 2, page: 2, kinds: vec![Fault::Kill], ..told(&[&[0, 1]], 1) };
+    let pages = Webhooks { failures: 2, page: 2, kinds: vec![Fault::Kill], ..notified(&[&[0, 1]], 1) };
     needed(Rule::PointerBeforeHome, pages, ALL_DONE);
 }
 
@@ -416,19 +417,19 @@ fn two_concurrent_runs_of_one_record_would_repeat_deliveries() {
     crate::common::breaks("two concurrent runs of one record", twice, DUTY);
 }
 
-/// The lane is not due, and the next tell may come much later. The operator must repeat a command whose process died.
-/// One transaction of endpoint, job and tell would make that unnecessary.
+/// The lane is not due, and the next notify may come much later. The operator must repeat a command whose process died.
+/// One transaction of endpoint, job and notify would make that unnecessary.
 #[test]
 fn enabling_that_dies_before_its_tell_leaves_the_work_undone() {
-    let dies = Webhooks { operator: vec![Order::Disable, Order::Enable], ..told(&[&[0]], 0) };
-    crate::common::breaks("an operator that dies before its tell", dies, ALL_DONE);
+    let dies = Webhooks { operator: vec![Order::Disable, Order::Enable], ..notified(&[&[0]], 0) };
+    crate::common::breaks("an operator that dies before its notification", dies, ALL_DONE);
 }
 
 /// This condition matters only if the lease is too short.
 #[test]
 fn a_release_by_a_visitor_without_the_lease_delays_new_work() {
     let rules = Rules::all().without(Rule::LeaseOutlivesVisit);
-    let short = Webhooks { rules, attempts: 1, ..told(&[&[0], &[1]], 0) };
+    let short = Webhooks { rules, attempts: 1, ..notified(&[&[0], &[1]], 0) };
     let holds = check_for(short.clone(), SOON);
     assert!(holds.broken.is_empty(), "{holds}");
     needed(Rule::ReleaseNeedsLease, short, SOON);
@@ -437,11 +438,11 @@ fn a_release_by_a_visitor_without_the_lease_delays_new_work() {
 
 #[test]
 fn a_low_that_stays_after_done_costs_only_a_look() {
-    saves(Rule::DoneRemovesLow, &told(&[&[0], &[1], &[2]], 0));
+    saves(Rule::DoneRemovesLow, &notified(&[&[0], &[1], &[2]], 0));
     saves(Rule::DoneRemovesLow, &lane(&[&[0], &[1]], 1));
 }
 
-/// The tell of the row follows and brings a visitor back to it.
+/// The notification of the row follows and brings a visitor back to it.
 #[test]
 fn a_row_without_its_event_may_also_be_skipped() {
     saves(Rule::PutsOffEventless, &lane(&[&[0]], 3));

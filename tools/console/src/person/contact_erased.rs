@@ -29,11 +29,11 @@ pub(crate) async fn record(console: &Console, of: &Erasure, contact: ContactId) 
             slots
         }
     };
-    let mut told = vec![];
+    let mut notified = vec![];
     for slot in slots {
         let place = HomeKey { at: event.at, event: event.id };
-        told.push((slot, store.tell_webhook_lane(slot, place, FIRST_DUE).await?));
+        notified.push((slot, store.notify_webhook_lane(slot, place, FIRST_DUE).await?));
     }
-    wake(console, &told).await;
+    wake(console, &notified).await;
     Ok(())
 }

@@ -112,7 +112,7 @@ async fn due_lanes_are_read_page_by_page_the_longest_overdue_first() {
         lanes.world.db.clock().advance(MOMENT);
         let least = store::HomeKey::of_moment(lanes.now());
         let slot = crate::support::hooks::slot(100 + number);
-        lanes.store().tell_webhook_lane(slot, least, RESCUE).await.unwrap();
+        lanes.store().notify_webhook_lane(slot, least, RESCUE).await.unwrap();
     }
     lanes.world.db.clock().advance(RESCUE);
     let all = lanes.due(LaneKind::Webhook).await;

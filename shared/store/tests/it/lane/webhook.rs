@@ -28,7 +28,7 @@ struct Slot {
     events: Cell<u64>,
     /// Batches of the stream that were not relayed yet.
     batches: RefCell<Vec<Vec<NewEvent>>>,
-    /// Events that the lane was told of.
+    /// Events that the lane was notified of.
     told: RefCell<BTreeSet<HomeKey>>,
     /// The number of posts by event.
     posts: RefCell<BTreeMap<EventId, usize>>,
@@ -43,7 +43,7 @@ struct Slot {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
-    /// A visitor that was told of late rows continues from where it was.
+    /// A visitor that was notified of late rows continues from where it was.
     ForgetsLateRows,
     /// Work that is not due yet counts as processed.
     PassesWhatWaits,
@@ -189,7 +189,7 @@ impl Slot {
             let mut wanted = vec![];
             for (home, through) in found {
                 if of.job.asks_for(&home) && batch.events.contains_key(&home.event) {
-                    let mut again = home.afresh(of.job.mark(), store.now());
+                    let mut again = home.restarted(of.job.mark(), store.now());
                     again.next_at = None;
                     wanted.push((again, through));
                 }
@@ -218,7 +218,7 @@ impl Slot {
             end?;
         }
         let least = batch.iter().map(place).min().unwrap();
-        let told = store.tell_webhook_lane(slot(1), least, RESCUE).await?;
+        let told = store.notify_webhook_lane(slot(1), least, RESCUE).await?;
         self.told.borrow_mut().extend(batch.iter().map(place));
         self.batches.borrow_mut().retain(|other| other != batch);
         Ok(told.wake.is_some())
@@ -383,7 +383,7 @@ impl Kind for Slot {
             if row["state"]["S"] != "PENDING" || !told.contains(event) {
                 continue;
             }
-            // The fresh range: from `base` on, or from the lowest place the lane was told of since the last
+            // The fresh range: from `base` on, or from the lowest place the lane was notified of since the last
             // lease.
             let is_fresh = base.as_ref().is_none_or(|base| place >= *base)
                 || low.as_ref().is_some_and(|low| place >= *low);

@@ -1,4 +1,4 @@
-//! Shared by the tests of webhooks and of lanes: events for slots, telling lanes of them, and visits.
+//! Shared by the tests of webhooks and of lanes: events for slots, notifying lanes of them, and visits.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use domain::{
 use harness::{TestClock, TestDb};
 use serde_json::Value;
 use store::{
-    HomeKey, Lease, Leased, NewEvent, Pointer, Record, Released, Store, StoreError, Table, TellResult,
+    HomeKey, Lease, Leased, NewEvent, NotifyResult, Pointer, Record, Released, Store, StoreError, Table,
     WebhookLane,
 };
 use uuid::Uuid;
@@ -76,14 +76,14 @@ impl Hooks {
         assert!(ends.len() == events.len() && ends.iter().all(Result::is_ok), "{ends:?}");
     }
 
-    pub(crate) async fn tell(&self, new: &NewEvent) -> TellResult {
-        self.store().tell_webhook_lane(slot(1), place(new), RESCUE).await.unwrap()
+    pub(crate) async fn notify(&self, new: &NewEvent) -> NotifyResult {
+        self.store().notify_webhook_lane(slot(1), place(new), RESCUE).await.unwrap()
     }
 
-    /// Records events and tells the first endpoint's lane of them.
-    pub(crate) async fn relay(&self, events: &[NewEvent]) -> TellResult {
+    /// Records events and notifies the first endpoint's lane of them.
+    pub(crate) async fn relay(&self, events: &[NewEvent]) -> NotifyResult {
         self.record(events).await;
-        self.tell(events.iter().min_by_key(|new| place(new)).unwrap()).await
+        self.notify(events.iter().min_by_key(|new| place(new)).unwrap()).await
     }
 
     pub(crate) async fn lease(&self) -> Lease {

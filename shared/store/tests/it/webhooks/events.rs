@@ -1,4 +1,4 @@
-//! Events are recorded with their deliveries, and lanes are told of them.
+//! Events are recorded with their deliveries, and lanes are notified of them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use domain::webhook::delivery::Next;
 use domain::webhook::job::Job;
 use domain::{AttemptError, AttemptOutcome, EventId, JobId, JobKind, Rest, RetrySchedule, Track};
 use harness::{Death, Fault, trips};
-use store::{NewEvent, Released, StoreError, Table, TellResult};
+use store::{NewEvent, NotifyResult, Released, StoreError, Table};
 use uuid::Uuid;
 
 use crate::support::hooks::{Hooks, LEASE, MINUTE, MOMENT, RESCUE, event, place, slot, workspace};
@@ -39,7 +39,10 @@ async fn an_event_is_recorded_with_its_deliveries_and_its_body() {
     assert_eq!((found.body, found.request, &found.slots), (new.body, new.request, &new.slots));
     let asked = [(workspace(), new.event.id); 2];
     let standing = hooks.store().recorded_events(&asked).await.unwrap();
-    assert_eq!(standing[&new.event.id], new.slots, "a repeat is told to the lanes that it was recorded for");
+    assert_eq!(
+        standing[&new.event.id], new.slots,
+        "a repeat is notified to the lanes that it was recorded for"
+    );
     for n in 1..=10 {
         let (deliveries, next) = hooks.store().fresh_deliveries(slot(n), None, 10).await.unwrap();
         assert_eq!((deliveries.len(), next, deliveries[0].event), (1, None, new.event.id));
@@ -153,20 +156,20 @@ async fn the_first_tell_creates_the_lane_and_a_tell_of_a_due_lane_costs_one_unit
     let (first, second) = (event(1, 10), event(2, 20));
     hooks.record(&[first.clone(), second.clone()]).await;
     hooks.cost();
-    assert_eq!(hooks.tell(&second).await, TellResult { wake: Some(Track::Fast) });
+    assert_eq!(hooks.notify(&second).await, NotifyResult { wake: Some(Track::Fast) });
     assert_eq!(hooks.cost(), (2.0, 1));
     let due_at = hooks.now().plus(RESCUE).as_millis();
     assert_eq!((hooks.number("mark"), hooks.number("dueAt")), (Some(1), Some(due_at)));
 
     hooks.db.clock().advance(MINUTE);
     hooks.cost();
-    hooks.tell(&first).await;
+    hooks.notify(&first).await;
     assert_eq!(hooks.cost(), (1.0, 1));
     let low = hooks.lane()["low"]["S"].as_str().unwrap().to_owned();
     assert!(low.ends_with(&first.event.id.to_string()), "{low}");
-    // A place after the lowest one that the lane was told of only raises the mark: a refused write (for which
+    // A place after the lowest one that the lane was notified of only raises the mark: a refused write (for which
     // AWS also charges a unit), then another write.
-    hooks.tell(&second).await;
+    hooks.notify(&second).await;
     assert_eq!(hooks.cost(), (1.0, 2));
     assert_eq!((hooks.number("mark"), hooks.number("dueAt")), (Some(3), Some(due_at)), "duty stays");
     assert_eq!(hooks.lane()["low"]["S"], low);
@@ -179,7 +182,7 @@ async fn a_tell_whose_answer_was_lost_has_told_the_lane() {
         let new = event(1, 0);
         hooks.record(std::slice::from_ref(&new)).await;
         hooks.db.fail("UpdateItem", Fault::AnswerLost, times);
-        assert_eq!(hooks.tell(&new).await.wake, Some(Track::Fast));
+        assert_eq!(hooks.notify(&new).await.wake, Some(Track::Fast));
         assert!(hooks.number("mark").unwrap() >= 1);
         assert_eq!(hooks.visit(Rest::Done).await.len(), 1);
         assert_eq!(hooks.number("dueAt"), None, "one visit ends all duty");
@@ -217,15 +220,15 @@ async fn the_result_of_a_tell_depends_on_circuit_and_track_of_the_endpoint() {
     }
     let until = pace.open_until.unwrap();
     assert_eq!(hooks.release(&leased, Rest::Closed(until)).await, Released::Done);
-    assert_eq!(hooks.tell(&new).await.wake, None, "it is not called before {until}");
+    assert_eq!(hooks.notify(&new).await.wake, None, "it is not called before {until}");
     hooks.db.clock().set(until);
-    assert_eq!(hooks.tell(&new).await.wake, Some(Track::Slow), "to be probed");
+    assert_eq!(hooks.notify(&new).await.wake, Some(Track::Slow), "to be probed");
 
     hooks.db.clock().set(now);
     let job = Job::new(JobId::from_uuid(Uuid::from_u128(1)), slot(1), JobKind::Enable, now);
     let (_, told) = hooks.store().request_job(&job, RESCUE).await.unwrap();
     assert_eq!(told.wake, Some(Track::Slow), "an operator asks");
-    assert_eq!(hooks.tell(&new).await.wake, Some(Track::Slow));
+    assert_eq!(hooks.notify(&new).await.wake, Some(Track::Slow));
 }
 
 #[tokio::test]
@@ -237,7 +240,7 @@ async fn the_next_visit_begins_at_the_lowest_place_it_was_told_of() {
     let late = [event(4, 45), event(5, 44), event(6, 70)];
     hooks.record(&late).await;
     for new in &late {
-        hooks.tell(new).await;
+        hooks.notify(new).await;
     }
     let mut leased = hooks.leased().await;
     assert_eq!(leased.webhook().unwrap().base, Some(place(&late[1])));
@@ -262,7 +265,7 @@ async fn a_tell_is_repeated_if_a_visit_that_did_not_read_its_row_ends_between_it
         assert_eq!(hooks.release(&visit, Rest::Done).await, Released::Done);
         drop(held);
     };
-    tokio::join!(hooks.tell(&new), meanwhile);
+    tokio::join!(hooks.notify(&new), meanwhile);
     assert_eq!(hooks.leased().await.webhook().unwrap().base, Some(place(&new)));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::webhook::job::Job;
 use domain::{JobId, JobKind, JobState, Rest, Track};
 use harness::Fault;
-use store::{HomeKey, LaneJob, NewEvent, Pointer, Released, TellResult, WebhookLane};
+use store::{HomeKey, LaneJob, NewEvent, NotifyResult, Pointer, Released, WebhookLane};
 use uuid::Uuid;
 
 use crate::support::hooks::{Hooks, MINUTE, MOMENT, RESCUE, event, place, place_of, slot};
@@ -14,7 +14,7 @@ fn job(hooks: &Hooks, n: u128, kind: JobKind) -> Job {
     Job::new(JobId::from_uuid(Uuid::from_u128(n)), slot(1), kind, hooks.now())
 }
 
-async fn ask(hooks: &Hooks, job: &Job) -> (bool, TellResult) {
+async fn ask(hooks: &Hooks, job: &Job) -> (bool, NotifyResult) {
     hooks.store().request_job(job, RESCUE).await.unwrap()
 }
 
@@ -101,7 +101,7 @@ async fn a_job_requested_twice_is_one_job_and_the_lane_is_told_again() {
         let again = job(&hooks, n, kind);
         let (is_new, told) = ask(&hooks, &again).await;
         assert_eq!((is_new, told.wake), (false, Some(Track::Fast)), "{kind:?}");
-        assert!(hooks.number("mark") > mark, "the first request may have died before the lane was told");
+        assert!(hooks.number("mark") > mark, "the first request may have died before the lane was notified");
         let stored = hooks.store().job(slot(1), first.id).await.unwrap().unwrap();
         assert_eq!(stored.job, first);
 

@@ -6,7 +6,7 @@ use store::Store;
 
 use crate::settings::Rules;
 
-pub(crate) struct Run<'a, T> {
+pub(crate) struct Invocation<'a, T> {
     pub(crate) store: &'a Store,
     pub(crate) transport: &'a T,
     pub(crate) rules: &'a Rules,

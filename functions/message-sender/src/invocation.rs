@@ -3,10 +3,11 @@
 use queue::InvocationBudget;
 use runtime::SendRules;
 use runtime::metrics::Sends;
-use store::Store;
+use store::{Bucket, Store};
 
-pub(crate) struct Run<'a, P> {
+pub(crate) struct Invocation<'a, P> {
     pub(crate) store: &'a Store,
+    pub(crate) bucket: &'a Bucket,
     pub(crate) provider: P,
     pub(crate) rules: &'a SendRules,
     pub(crate) budget: InvocationBudget,

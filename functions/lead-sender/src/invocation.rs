@@ -3,11 +3,10 @@
 use queue::InvocationBudget;
 use runtime::SendRules;
 use runtime::metrics::Sends;
-use store::{Bucket, Store};
+use store::Store;
 
-pub(crate) struct Run<'a, P> {
+pub(crate) struct Invocation<'a, P> {
     pub(crate) store: &'a Store,
-    pub(crate) bucket: &'a Bucket,
     pub(crate) provider: P,
     pub(crate) rules: &'a SendRules,
     pub(crate) budget: InvocationBudget,
