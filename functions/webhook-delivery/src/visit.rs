@@ -150,7 +150,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     ) -> Self {
         let (base, waited, is_waiting) = (lane.base, lane.waited, lane.is_waiting());
         Self {
-            run,
+            invocation,
             slot,
             lease,
             deaths,
@@ -429,7 +429,7 @@ impl<'a, T: Transport> Visit<'a, T> {
                 run.progress.passed += 1;
             }
         }
-        self.job = Some(invocation);
+        self.job = Some(run);
         self.advance_job().await;
     }
 
