@@ -24,8 +24,6 @@ pub(crate) enum Verb {
         id: Option<WorkspaceId>,
     },
     /// List all workspaces, oldest first. Workspaces with the same name are named in a remark.
-    ///
-    /// A workspace that was created before this list existed appears after the first `workspace show` with its id.
     List,
     /// Show a workspace.
     Show(InWorkspace),

@@ -121,6 +121,7 @@ async fn the_summary_of_a_release_uses_the_counts_of_the_lane_and_reads_no_messa
         "sk": { "S": "L" },
         "kind": { "S": "lane" },
         "seq": { "N": "9" },
+        "mark": { "N": "9" },
         "outbound": { "N": "5" },
         "inbound": { "N": "3" },
         "internal": { "N": "1" },

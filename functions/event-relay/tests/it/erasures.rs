@@ -59,7 +59,7 @@ async fn a_conversation_that_goes_on_is_silent_only_about_what_was_before() {
 #[tokio::test]
 async fn nothing_is_recorded_while_it_is_unknown_whether_the_subject_was_erased() {
     let scene = Scene::with_endpoint().await;
-    scene.world.db.fail("BatchGetItem", Fault::Throttled, 6);
+    scene.world.db.fail("GetItem", Fault::Throttled, 6);
     assert!(!scene.relayed(&fixture(UPDATED)).await);
     assert!(scene.deliveries(ENDPOINT).await.is_empty());
     scene.world.db.heal();

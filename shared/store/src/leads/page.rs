@@ -54,10 +54,10 @@ impl Store {
                 .limit(usize::from(Self::MOST_LEADS));
             let query = match state {
                 None => query,
-                Some(state) => query
-                    .filter(if is_indexed(state) { INDEXED } else { NOT_INDEXED })
-                    .name("#state", "state")
-                    .bind(":state", s(state.as_str())),
+                Some(state) if is_indexed(state) => {
+                    query.filter(INDEXED).name("#state", "state").bind(":state", s(state.as_str()))
+                }
+                Some(_) => query.filter(NOT_INDEXED).name("#state", "state"),
             };
             let page = self.query(query).await?;
             for item in page.items {

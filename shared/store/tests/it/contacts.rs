@@ -271,13 +271,13 @@ async fn a_conflicting_write_is_retried_for_a_limited_time() {
 async fn a_throttled_or_unreachable_table_is_busy() {
     let db = TestDb::start().await;
     let store = db.store();
-    let ana = contact(&db, "Ana", "", "ana@x.io", "");
+    let (ana, ben) = (contact(&db, "Ana", "", "ana@x.io", ""), contact(&db, "Ben", "", "ben@x.io", ""));
     for fault in [Fault::Throttled, Fault::Unreachable] {
         for operation in ["GetItem", "TransactWriteItems", "BatchGetItem"] {
             db.fail(operation, fault, 3);
         }
         assert!(matches!(store.contact(WORKSPACE, ana.id).await, Err(StoreError::Busy(_))));
-        assert!(matches!(store.contacts_by_id(WORKSPACE, &[ana.id]).await, Err(StoreError::Busy(_))));
+        assert!(matches!(store.contacts_by_id(WORKSPACE, &[ana.id, ben.id]).await, Err(StoreError::Busy(_))));
         assert!(matches!(store.create_contact(&ana, "r").await, Err(StoreError::Busy(_))));
     }
     create(&db, &ana).await;

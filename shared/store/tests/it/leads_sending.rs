@@ -602,7 +602,6 @@ async fn many(count: usize) -> (World, Vec<LeadId>) {
         row["timeSk"] = json!({ "S": format!("{:013}#{id}", 9_999_999_999_999 - at.as_millis()) });
         if number % 3 == 0 {
             row["stage"] = json!({ "S": "FAILED" });
-            row["stage"] = json!({ "S": "FAILED" });
             row["state"] = json!({ "S": "FAILED" });
         }
         imported.push(row);

@@ -189,6 +189,8 @@ impl Scene {
 
     /// How much each read finds.
     async fn found(&self) -> Vec<(&'static str, usize)> {
+        // Later than the moment at which the lanes with work are due.
+        self.world.db.clock().advance(RESCUE);
         let (store, of) = (self.store(), self.world.workspace);
         let (talk, slot, home) = (self.conversation.id, slot(1), place_of(&self.delivery));
         let channel = ChannelId::parse(LINE).unwrap();
