@@ -201,7 +201,7 @@ impl Simulation {
         for (field, letter) in [("email", "E"), ("cellphone", "P")] {
             let mut held: BTreeMap<String, &str> = BTreeMap::new();
             for contact in &contacts {
-                let (Some(value), Some(id)) = (text(&contact[field]), text(&contact["id"])) else { continue };
+                let (Some(value), Some(id)) = (text(&contact[field]), id_of(contact)) else { continue };
                 // Addresses are compared without regard to case.
                 let value = value.to_lowercase();
                 if held.insert(value.clone(), id).is_some() {
@@ -314,7 +314,7 @@ impl Simulation {
         let rows = [("contact", &contacts[..]), ("conversation", &conversations[..]), ("message", messages)];
         for (kind, rows) in rows {
             for row in rows.iter().filter(|row| is_of(row, tenant) && row["kind"]["S"] == kind) {
-                let Some(id) = text(&row["id"]) else { continue };
+                let Some(id) = id_of(row) else { continue };
                 if !tenant.is_switched && !got(&format!("{kind}.created"), id) {
                     self.breaks(format!("no event of the creation of {kind} {id}"));
                 }
@@ -370,7 +370,7 @@ impl Simulation {
             let mut stored: Vec<String> = rows
                 .iter()
                 .filter(|row| is_of(row, tenant) && row["kind"]["S"] == kind)
-                .filter_map(|row| text(&row["id"]).map(str::to_owned))
+                .filter_map(|row| id_of(row).map(str::to_owned))
                 .collect();
             let mut sorted = listed.clone();
             sorted.sort();
@@ -386,7 +386,7 @@ impl Simulation {
             let holders: Vec<&str> = rows
                 .iter()
                 .filter(|row| is_of(row, tenant) && text(&row["cellphone"]) == Some(customer.as_str()))
-                .filter_map(|row| text(&row["id"]))
+                .filter_map(id_of)
                 .collect();
             if found != holders {
                 self.breaks(format!("a search for {customer} finds {found:?}, it is {holders:?}"));
@@ -472,4 +472,9 @@ impl Simulation {
         self.breaks(format!("the list of {function} does not end"));
         ids
     }
+}
+
+/// The id of a row. The id of a contact is only in its key.
+fn id_of(row: &Value) -> Option<&str> {
+    text(&row["id"]).or_else(|| of_key(row))
 }

@@ -20,7 +20,7 @@ pub(crate) enum Verb {
     Create(Create),
     /// List the users, including disabled ones, oldest first.
     List(InWorkspace),
-    /// UserArguments a user's names, phone number or language. What you do not give stays as it is.
+    /// Change a user's names, phone number or language. What you do not give stays as it is.
     Update(Box<Update>),
     /// Disable a user: no new contact or conversation can be assigned to the user.
     Disable(OneUser),

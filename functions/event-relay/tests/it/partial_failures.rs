@@ -119,8 +119,11 @@ async fn a_record_that_is_twice_in_a_batch_is_recorded_once_and_fails_at_both_po
     again["dynamodb"]["SequenceNumber"] = json!(number(2));
     let batch = stream_event(&[record_of(1), again]);
     // Recorded events and erased subjects are looked up at the same time, and the SDK tries each three times.
-    scene.world.db.fail("GetItem", Fault::Throttled, 6);
+    for lookup in ["BatchGetItem", "GetItem"] {
+        scene.world.db.fail(lookup, Fault::Throttled, 3);
+    }
     assert_eq!(scene.named(&batch).await.unwrap(), [1, 2].map(number));
+    scene.world.db.heal();
     scene.world.db.forget_calls();
     assert!(scene.relayed(&batch).await);
     let writes = scene.world.db.calls();
