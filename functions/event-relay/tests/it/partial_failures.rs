@@ -123,7 +123,6 @@ async fn a_record_that_is_twice_in_a_batch_is_recorded_once_and_fails_at_both_po
         scene.world.db.fail(lookup, Fault::Throttled, 3);
     }
     assert_eq!(scene.named(&batch).await.unwrap(), [1, 2].map(number));
-    scene.world.db.heal();
     scene.world.db.forget_calls();
     assert!(scene.relayed(&batch).await);
     let writes = scene.world.db.calls();

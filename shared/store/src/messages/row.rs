@@ -194,7 +194,6 @@ mod tests {
     use domain::message::received::{Card, Degrees, Location, ReceivedContent, ReceivedText, Said};
     use domain::settings::template::ParameterValue;
     use domain::{FileType, MediaId};
-
     use uuid::Uuid;
 
     use super::*;
