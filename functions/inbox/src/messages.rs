@@ -15,6 +15,7 @@ use domain::media::FileMissing;
 use domain::message::Content as Stored;
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Received, ReceivedContent, Said};
+use domain::text::printable;
 use domain::{
     Contact, ContactId, ConversationId, Media, MessageId, PersonName, Reached, Timestamp, WorkspaceId,
 };
@@ -238,8 +239,9 @@ fn new_contact(origin: Origin<'_>, message: &Incoming, reached: &Reached, now: T
     is_reachable.then_some(contact)
 }
 
-/// The name of the profile, divided as the name of a lead is.
+/// The name of the profile, divided as the name of a lead is. The customer chooses it, so only printable text is stored.
 fn name_of(person: &Customer) -> (Option<PersonName>, Option<PersonName>) {
-    let name: String = person.name.as_deref().unwrap_or_default().trim().chars().take(NAME).collect();
+    let name = printable(person.name.as_deref().unwrap_or_default());
+    let name: String = name.trim().chars().take(NAME).collect();
     LeadName::parse(&name).map(|name| name.first_and_last()).unwrap_or_default()
 }

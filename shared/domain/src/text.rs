@@ -55,6 +55,28 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
+/// Whether a terminal, a log or a page shows a character as it is. Control characters (escape sequences begin with one)
+/// and line separators move the cursor, and bidirectional characters change the order of what stands around them.
+pub fn is_printable(character: char) -> bool {
+    !character.is_control() && !is_line_separator(character) && !is_bidirectional(character)
+}
+
+/// A text of a third party, before it is stored as a name or an observation. Control characters and line separators
+/// become spaces, and bidirectional characters are removed.
+pub fn printable(text: &str) -> String {
+    let kept = text.chars().filter(|character| !is_bidirectional(*character));
+    kept.map(|character| if is_printable(character) { character } else { ' ' }).collect()
+}
+
+fn is_line_separator(character: char) -> bool {
+    matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+/// The characters of Unicode's bidirectional algorithm that have no glyph.
+fn is_bidirectional(character: char) -> bool {
+    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Returns an error if the number of characters (Unicode scalar values) is outside `min..=max`.
 pub fn within(text: &str, min: usize, max: usize) -> Result<(), Unfit> {
     let length = text.chars().count();
@@ -192,6 +214,19 @@ pub fn same_name(one: &str, other: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_printable_text_is_kept_of_a_third_partys_text() {
+        for (given, expected) in [
+            ("Zo\u{eb} 👩\u{200d}🌾 محمد", "Zo\u{eb} 👩\u{200d}🌾 محمد"),
+            ("Ana\u{1b}]52;c;YQ==\u{7}", "Ana ]52;c;YQ== "),
+            ("a\nb\tc\u{7f}d\u{85}e\u{9b}f\u{2028}g\u{2029}h", "a b c d e f g h"),
+            ("\u{202e}gnp\u{202c}.\u{2066}x\u{2069}\u{200e}\u{200f}\u{61c}", "gnp.x"),
+        ] {
+            assert_eq!(printable(given), expected, "{given:?}");
+            assert!(printable(given).chars().all(is_printable));
+        }
+    }
 
     #[test]
     fn names_are_compared_without_case_and_surrounding_white_space() {

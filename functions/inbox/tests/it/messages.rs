@@ -279,6 +279,16 @@ async fn a_profile_fills_the_name_of_a_contact_without_one() {
 }
 
 #[tokio::test]
+async fn only_printable_text_of_a_profile_is_stored() {
+    let site = Site::start().await;
+    let profile = "\u{202e}Ana\u{1b}]52;c;YQ==\u{7}\nRuiz\u{2028}\u{2066}";
+    site.done(&[piece(profile, &[text("wamid.1", "Hola")])]).await;
+    let contact = site.only_contact().await;
+    assert_eq!(contact.first_name, PersonName::parse("Ana").ok());
+    assert_eq!(contact.last_name, PersonName::parse("]52;c;YQ==  Ruiz").ok());
+}
+
+#[tokio::test]
 async fn a_customer_who_hides_the_number_is_a_contact_with_the_user_id_only() {
     let site = Site::start().await;
     let hidden = |id: &str| {

@@ -92,6 +92,15 @@ async fn a_user_agent_is_stored_up_to_512_characters() {
 }
 
 #[tokio::test]
+async fn only_printable_text_of_a_user_agent_is_stored() {
+    let site = Site::start().await;
+    let event = site.event(&site.visitor(1)).header("user-agent", "\u{202e}Browser\u{9b}31m/1.0\tx\u{2028}");
+    let answer = site.send(event).await;
+    let kept = site.lead(crate::id(&answer)).await.consent.user_agent;
+    assert_eq!(kept.as_deref(), Some("Browser 31m/1.0 x "));
+}
+
+#[tokio::test]
 async fn equal_addresses_are_stored_as_different_hashes() {
     let site = Site::start().await;
     let (one, other) = (site.accepted(&site.visitor(1)).await, site.accepted(&site.visitor(2)).await);

@@ -23,7 +23,8 @@ pub struct Consent {
     pub landing_uri: LandingUri,
     /// The hash of the visitor's IP address ([`Consent::hash_of`]).
     pub address_hash: String,
-    /// The first [`Consent::MAX_USER_AGENT`] characters of the browser's `User-Agent`.
+    /// The first [`Consent::MAX_USER_AGENT`] characters of the browser's `User-Agent`, all of them printable
+    /// ([`printable`](crate::text::printable)).
     pub user_agent: Option<String>,
     /// The visitor's captcha score.
     pub score: Score,

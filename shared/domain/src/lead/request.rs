@@ -7,7 +7,7 @@ use crate::lead::visitor::{LandingUri, LeadName, Utm};
 use crate::lead::{Lead, LeadState};
 use crate::secret::Secret;
 use crate::sending::Progress;
-use crate::text::Cellphone;
+use crate::text::{Cellphone, printable};
 use crate::time::Timestamp;
 
 /// The request of a landing page.
@@ -61,7 +61,7 @@ impl LeadRequest {
     /// once, by any sender and after any number of retries.
     pub fn accepted(self, seen: VisitorSeen<'_>, ids: &dyn Ids, now: Timestamp) -> Lead {
         let id = LeadId::generate(ids);
-        let kept = |agent: &str| agent.chars().take(Consent::MAX_USER_AGENT).collect();
+        let kept = |agent: &str| printable(agent).chars().take(Consent::MAX_USER_AGENT).collect();
         Lead {
             id,
             workspace_id: self.workspace_id,
