@@ -82,6 +82,7 @@ impl Bench {
             is_watched: false,
             has_person: false,
             has_colours: false,
+            width: None,
         };
         let queue = "http://queue.invalid";
         let connect = async |_| {

@@ -36,6 +36,7 @@ impl Simulation {
             is_watched: false,
             has_person: false,
             has_colours: false,
+            width: None,
         };
         let workspace = tenant.workspace.to_string();
         let line = ["console", "--json"].iter().chain(words).copied();

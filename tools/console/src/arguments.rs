@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use domain::text::operator_name;
 use domain::{Cellphone, ContactId, ContactRef, DeliveryId, Email, Unfit, UserId, UserRef, WorkspaceId};
 
 use crate::Result;
@@ -15,9 +16,24 @@ pub(crate) const WORKSPACE: &str = "CONSOLE_WORKSPACE";
 /// The workspace of a verb.
 #[derive(Args)]
 pub(crate) struct InWorkspace {
-    /// The workspace's id.
-    #[arg(long = "workspace", value_name = "ID", env = WORKSPACE, value_parser = WorkspaceId::parse)]
-    pub(crate) workspace: WorkspaceId,
+    /// The workspace, by id or name.
+    #[arg(long = "workspace", value_name = "ID|NAME", env = WORKSPACE, value_parser = workspace_ref)]
+    pub(crate) workspace: WorkspaceRef,
+}
+
+/// A workspace as it is given. A text that is an id is never a name.
+#[derive(Clone)]
+pub(crate) enum WorkspaceRef {
+    Id(WorkspaceId),
+    Name(String),
+}
+
+/// Parses a workspace's id or name.
+pub(crate) fn workspace_ref(text: &str) -> Result<WorkspaceRef, Unfit> {
+    match WorkspaceId::parse(text) {
+        Ok(id) => Ok(WorkspaceRef::Id(id)),
+        Err(_) => operator_name(text).map(WorkspaceRef::Name),
+    }
 }
 
 /// Parses one of a fixed set of words. Help, errors and completions list them.

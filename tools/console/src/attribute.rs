@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use domain::attribute::NewAttribute;
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
-    Definitions, Timestamp, Workspace, WorkspaceId,
+    Definitions, Timestamp, Workspace,
 };
 use serde_json::json;
 
@@ -122,7 +122,7 @@ impl Verb {
                 one.change(console, rename, output).await
             }
             Self::List(within) => {
-                let workspace = console.workspace(within.workspace).await?;
+                let workspace = console.workspace(&within).await?;
                 let (now, definitions) =
                     (console.store.now(), console.store.definitions(workspace.id).await?);
                 output.list(definitions.iter().map(|definition| view(definition, now)))
@@ -140,10 +140,10 @@ async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinitio
         is_required: wanted.required,
         values: &wanted.values,
     };
-    let workspace_id = console.workspace(wanted.within.workspace).await?.id;
+    let workspace_id = console.workspace(&wanted.within).await?.id;
     let definition = AttributeDefinition::new(workspace_id, &new, store.ids(), store.now())?;
     changed(
-        async || read(console, workspace_id).await,
+        async || read(console, &wanted.within).await,
         |(_, definitions)| {
             definitions.admit(&definition, store.now())?;
             Ok(Decision::Changed(definition.clone()))
@@ -154,9 +154,10 @@ async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinitio
 }
 
 /// Reads the workspace first: an addition after this read changes its version, and the write fails.
-async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Definitions)> {
-    let workspace = console.workspace(id).await?;
-    Ok((workspace, console.store.definitions(id).await?))
+async fn read(console: &Console, within: &InWorkspace) -> Result<(Workspace, Definitions)> {
+    let workspace = console.workspace(within).await?;
+    let definitions = console.store.definitions(workspace.id).await?;
+    Ok((workspace, definitions))
 }
 
 impl OneAttribute {
@@ -168,7 +169,7 @@ impl OneAttribute {
     ) -> Result {
         let (store, now) = (&console.store, console.store.now());
         let definition = changed(
-            async || read(console, self.within.workspace).await,
+            async || read(console, &self.within).await,
             |(_, definitions)| {
                 let found = definitions.iter().find(|definition| definition.id == self.attribute);
                 let definition = Named::Attribute.found(found, self.attribute)?;

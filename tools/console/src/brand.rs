@@ -55,7 +55,7 @@ impl Verb {
         match self {
             Self::Create { within, name, id } => create(console, &within, &name, id, output).await,
             Self::List(within) => {
-                let workspace = console.workspace(within.workspace).await?;
+                let workspace = console.workspace(&within).await?;
                 let lines = console.store.lines(workspace.id).await?;
                 output.list(lines.brands.iter().map(view))
             }
@@ -73,13 +73,13 @@ async fn create(
     output: &mut Output<'_>,
 ) -> Result {
     let store = &console.store;
+    let workspace = console.workspace(within).await?.id;
     let id = id
         .map_or_else(|| BrandId::parse(&store.ids().next().to_string()), Ok)
         .map_err(unfit("The brand cannot be created"))?;
-    let brand =
-        Brand::new(id, within.workspace, name, store.now()).map_err(unfit("The brand cannot be created"))?;
+    let brand = Brand::new(id, workspace, name, store.now()).map_err(unfit("The brand cannot be created"))?;
     let brand = changed(
-        async || lines_of(console, within.workspace).await,
+        async || lines_of(console, within).await,
         |(_, lines)| {
             lines.admit_brand(&brand)?;
             Ok(Decision::Changed(brand.clone()))
@@ -96,7 +96,7 @@ impl OneBrand {
 
     async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result {
         let brand = changed(
-            async || lines_of(console, self.within.workspace).await,
+            async || lines_of(console, &self.within).await,
             |(_, lines)| {
                 let brand = self.of(lines)?;
                 let next = brand.renamed(name).map_err(unfit("The name is invalid"))?;
@@ -112,7 +112,7 @@ impl OneBrand {
         let store = &console.store;
         let brand = changed(
             async || {
-                let (workspace, lines) = lines_of(console, self.within.workspace).await?;
+                let (workspace, lines) = lines_of(console, &self.within).await?;
                 let capture = store.capture(workspace.id).await?;
                 Ok((workspace, lines, capture))
             },

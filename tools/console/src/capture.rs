@@ -8,7 +8,6 @@ use domain::lead::capture::{CaptureChange, CaptureKnown};
 use domain::settings::template::{ContactField, Source, Variable};
 use domain::{
     BrandId, Capture, CaptureKey, Lines, Patch, Secret, Template, TemplateId, WebOrigin, Workspace,
-    WorkspaceId,
 };
 use futures::try_join;
 
@@ -51,8 +50,8 @@ pub(crate) enum Verb {
 #[derive(Args)]
 pub(crate) struct Settings {
     /// The origin of pages that may send leads, such as https://www.example.com; added to the existing origins;
-    /// repeat for several.
-    #[arg(long = "origin", value_name = "ORIGIN", value_parser = WebOrigin::parse)]
+    /// repeat for several. It is stored as browsers send it: in lower case, an international name in punycode.
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = WebOrigin::written)]
     origins: Vec<WebOrigin>,
     /// The default brand, for leads that name no brand.
     #[arg(long, value_name = "ID", value_parser = BrandId::parse)]
@@ -92,7 +91,7 @@ pub(crate) struct CaptchaSecret {
 #[derive(Args)]
 pub(crate) struct Removals {
     /// An origin whose pages may no longer send leads; repeat for several.
-    #[arg(long = "remove-origin", value_name = "ORIGIN", value_parser = WebOrigin::parse)]
+    #[arg(long = "remove-origin", value_name = "ORIGIN", value_parser = WebOrigin::written)]
     remove_origins: Vec<WebOrigin>,
     /// Remove the default brand: leads that name no brand are refused.
     #[arg(long, conflicts_with = "brand")]
@@ -114,19 +113,19 @@ impl Verb {
             Self::Enable { within, settings } => {
                 let secret = settings.secret.read(output)?;
                 let change = CaptureChange { enabled: Some(true), ..settings.change() };
-                change_settings(console, within.workspace, &change, secret, output).await
+                change_settings(console, &within, &change, secret, output).await
             }
             Self::Set { within, settings, removals } => {
                 let secret = settings.secret.read(output)?;
                 let change = removals.also(settings.change());
-                change_settings(console, within.workspace, &change, secret, output).await
+                change_settings(console, &within, &change, secret, output).await
             }
-            Self::Disable(within) => disable(console, within.workspace, output).await,
+            Self::Disable(within) => disable(console, &within, output).await,
             Self::Show(within) => {
-                let (around, capture) = Around::set_up(console, within.workspace).await?;
+                let (around, capture) = Around::set_up(console, &within).await?;
                 output.one(around.view(&capture, console).await?)
             }
-            Self::RotateKey(within) => rotate_key(console, within.workspace, output).await,
+            Self::RotateKey(within) => rotate_key(console, &within, output).await,
         }
     }
 }
@@ -183,8 +182,9 @@ struct Around {
 }
 
 impl Around {
-    async fn read(console: &Console, id: WorkspaceId) -> Result<Self> {
-        let workspace = console.workspace(id).await?;
+    async fn read(console: &Console, within: &InWorkspace) -> Result<Self> {
+        let workspace = console.workspace(within).await?;
+        let id = workspace.id;
         let store = &console.store;
         let (capture, secret, lines) =
             try_join!(store.capture(id), store.captcha_secret(id), store.lines(id))?;
@@ -193,8 +193,8 @@ impl Around {
     }
 
     /// Refuses a workspace whose lead capture is not set up.
-    async fn set_up(console: &Console, id: WorkspaceId) -> Result<(Self, Capture)> {
-        let around = Self::read(console, id).await?;
+    async fn set_up(console: &Console, within: &InWorkspace) -> Result<(Self, Capture)> {
+        let around = Self::read(console, within).await?;
         let capture = around.capture.clone().ok_or(Refusal::NoCapture)?;
         Ok((around, capture))
     }
@@ -218,18 +218,18 @@ impl Around {
 /// brand or template must exist.
 async fn change_settings(
     console: &Console,
-    id: WorkspaceId,
+    within: &InWorkspace,
     change: &CaptureChange,
     secret: Option<Secret>,
     output: &mut Output<'_>,
 ) -> Result {
     let store = &console.store;
     let read = async || {
-        let mut around = Around::read(console, id).await?;
+        let mut around = Around::read(console, within).await?;
         around.has_secret |= secret.is_some();
         let next = match &around.capture {
             Some(capture) => capture.changed(change, store.now())?.unwrap_or_else(|| capture.clone()),
-            None => Capture::new(id, console.capture_key(), store.now()).with(change)?,
+            None => Capture::new(around.workspace.id, console.capture_key(), store.now()).with(change)?,
         };
         let template = around.template(&next, console).await?;
         Ok((around, next, template))
@@ -242,7 +242,7 @@ async fn change_settings(
     let write = async |(around, next, _): &(Around, Capture, Option<Template>), _: &_| {
         // Write the secret first, so that enabled lead capture always has one.
         if let Some(secret) = &secret {
-            store.set_captcha_secret(id, secret).await?;
+            store.set_captcha_secret(around.workspace.id, secret).await?;
         }
         match &around.capture {
             Some(capture) if capture == next => Ok(true),
@@ -286,31 +286,31 @@ fn asked_of_visitors(template: &Template) -> Option<String> {
     })
 }
 
-async fn disable(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result {
+async fn disable(console: &Console, within: &InWorkspace, output: &mut Output<'_>) -> Result {
     let change = CaptureChange { enabled: Some(false), ..CaptureChange::default() };
     let disabled = |capture: &Capture| Ok(capture.changed(&change, console.store.now())?);
-    output.one(replaced(console, id, disabled).await?)
+    output.one(replaced(console, within, disabled).await?)
 }
 
-async fn rotate_key(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result {
+async fn rotate_key(console: &Console, within: &InWorkspace, output: &mut Output<'_>) -> Result {
     let key = console.capture_key();
     let rekeyed = |capture: &Capture| Ok(Some(capture.rekeyed(key.clone(), console.store.now())));
-    output.one(replaced(console, id, rekeyed).await?)?;
+    output.one(replaced(console, within, rekeyed).await?)?;
     output.remark("Give the pages the new key now: leads with the previous key are refused.")
 }
 
 async fn replaced(
     console: &Console,
-    id: WorkspaceId,
+    within: &InWorkspace,
     change: impl Fn(&Capture) -> Result<Option<Capture>>,
 ) -> Result<View> {
     let capture = changed(
-        async || Around::set_up(console, id).await,
+        async || Around::set_up(console, within).await,
         |(_, capture)| Ok(Decision::of(capture, change(capture)?)),
         async |_, next| console.store.replace_capture(next).await,
     );
     let capture = capture.await?;
-    Around::read(console, id).await?.view(&capture, console).await
+    Around::read(console, within).await?.view(&capture, console).await
 }
 
 impl Console {

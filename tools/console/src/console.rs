@@ -1,14 +1,16 @@
 //! The console: the stack on which the verbs act.
 
-use crate::{Refusal, Result};
 use std::sync::Arc;
 
 use domain::secret::Randomness;
+use domain::text::same_name;
 use domain::{EndpointId, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId};
 use store::Store;
 
+use crate::arguments::{InWorkspace, WorkspaceRef};
 use crate::beside::Beside;
 use crate::refusal::Named;
+use crate::{Refusal, Result};
 
 /// The stack on which the verbs act.
 pub struct Console {
@@ -38,7 +40,26 @@ impl Console {
     }
 
     /// Reads the workspace of a verb.
-    pub(crate) async fn workspace(&self, id: WorkspaceId) -> Result<Workspace> {
-        self.store.workspace(id).await?.ok_or_else(|| Named::Workspace.unknown(id))
+    pub(crate) async fn workspace(&self, within: &InWorkspace) -> Result<Workspace> {
+        self.workspace_named(&within.workspace).await
+    }
+
+    pub(crate) async fn workspace_named(&self, named: &WorkspaceRef) -> Result<Workspace> {
+        let name = match named {
+            WorkspaceRef::Id(id) => return self.workspace_of(*id).await,
+            WorkspaceRef::Name(name) => name,
+        };
+        let mut found = self.store.workspaces().await?;
+        found.retain(|workspace| same_name(&workspace.name, name));
+        if found.len() > 1 {
+            let ids = found.iter().map(|workspace| workspace.id.to_string()).collect();
+            return Err(Refusal::SeveralWorkspaces { name: name.clone(), ids });
+        }
+        Named::Workspace.found(found.pop(), format!("{name:?}"))
+    }
+
+    /// Reads a workspace by its id.
+    pub(crate) async fn workspace_of(&self, id: WorkspaceId) -> Result<Workspace> {
+        Named::Workspace.found(self.store.workspace(id).await?, id)
     }
 }

@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::arguments::InWorkspace;
+use crate::export::{Destination, Formulas};
 use crate::output::Output;
 use crate::{Console, Result};
-use columns::Formulas;
 use file::Source;
 use find::{List, OneContact, Search};
 use import::Effect;
@@ -56,13 +56,8 @@ pub(crate) enum Verb {
     Export {
         #[command(flatten)]
         within: InWorkspace,
-        /// The CSV file to write [default: standard output].
-        #[arg(long, value_name = "FILE")]
-        output: Option<PathBuf>,
-        /// Write every text as it is. Without this flag, a text that a spreadsheet would execute as a formula (one that
-        /// begins with =, +, - or @) gets an apostrophe before it, which an import removes. Phone numbers never do.
-        #[arg(long)]
-        raw: bool,
+        #[command(flatten)]
+        to: Destination,
     },
 }
 
@@ -73,16 +68,14 @@ impl Verb {
             Self::Search(wanted) => wanted.run(console, output).await,
             Self::Show(one) => one.show(console, output).await,
             Self::Import { within, file, dry_run, rejects, raw } => {
-                let workspace = console.workspace(within.workspace).await?;
-                let formulas = if raw { Formulas::Kept } else { Formulas::Neutralised };
-                let source = Source { file: &file, formulas };
+                let workspace = console.workspace(&within).await?;
+                let source = Source { file: &file, formulas: Formulas::of(raw) };
                 let effect = if dry_run { Effect::Validate } else { Effect::Write };
                 import::run(console, workspace.id, source, effect, rejects.as_deref(), output).await
             }
-            Self::Export { within, output: file, raw } => {
-                let workspace = console.workspace(within.workspace).await?;
-                let formulas = if raw { Formulas::Kept } else { Formulas::Neutralised };
-                export::run(console, workspace.id, file.as_deref(), formulas, output).await
+            Self::Export { within, to } => {
+                let workspace = console.workspace(&within).await?;
+                export::run(console, workspace.id, &to, output).await
             }
         }
     }

@@ -69,7 +69,7 @@ impl Verb {
 
 impl List {
     async fn find(&self, console: &Console) -> Result<Listed<Conversation>> {
-        let workspace = console.workspace(self.within.workspace).await?.id;
+        let workspace = console.workspace(&self.within).await?.id;
         let from = match self.after {
             None => None,
             Some(id) => Some(ConversationQuery::behind(&known(&console.store, workspace, id).await?)),
@@ -89,7 +89,7 @@ pub(crate) async fn known(store: &Store, workspace: WorkspaceId, id: Conversatio
 }
 
 async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>) -> Result {
-    let (workspace, id) = (console.workspace(one.within.workspace).await?.id, one.conversation);
+    let (workspace, id) = (console.workspace(&one.within).await?.id, one.conversation);
     let store = &console.store;
     let found = try_join(store.conversation_and_seen(workspace, id), store.lane_state(workspace, id)).await?;
     let (Some((conversation, seen)), Some(lane)) = found else {

@@ -17,7 +17,7 @@ use crate::moment::{Moment, to_repeat};
 use crate::output::Output;
 use crate::refusal::Named;
 use crate::view::{View, beginning};
-use crate::{Console, Result};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -34,7 +34,8 @@ pub(crate) enum Verb {
     /// Attempt a delivery now, whatever its state; its retry schedule starts again.
     ///
     /// The command requests a job and returns. The receiver recognizes a redelivery by the event's id. While the job is
-    /// active, the same command shows its progress. When the job is done, the same command requests another attempt.
+    /// active, the same command shows its progress. When the job is done, the same command requests another attempt. With
+    /// --wait, the exit status is 1 if the receiver did not acknowledge the delivery.
     Retry {
         #[command(flatten)]
         one: OneDelivery,
@@ -114,7 +115,7 @@ impl Verb {
 
 impl List {
     async fn find(&self, console: &Console) -> Result<Vec<Found>> {
-        let workspace = console.workspace(self.within.workspace).await?.id;
+        let workspace = console.workspace(&self.within).await?.id;
         let after = match self.after {
             Some(id) => Some(After::Delivery(place_of(console, workspace, id).await?, id.endpoint)),
             None => None,
@@ -167,7 +168,7 @@ async fn show(console: &Console, one: &OneDelivery, with_body: bool, output: &mu
 impl OneDelivery {
     /// The delivery, and its endpoint unless it was deleted.
     async fn read(&self, console: &Console) -> Result<Found> {
-        let workspace = console.workspace(self.within.workspace).await?.id;
+        let workspace = console.workspace(&self.within).await?.id;
         let found = console.store.delivery(workspace, self.delivery).await?;
         let delivery = Named::Delivery.found(found, self.delivery)?;
         let endpoint = console.store.endpoint(workspace, delivery.slot.endpoint).await?;
@@ -193,12 +194,33 @@ fn because(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Option<&'
 async fn retry(console: &Console, one: &OneDelivery, waiting: &Waiting, output: &mut Output<'_>) -> Result {
     let (delivery, _) = one.read(console).await?;
     console.endpoint_to_call(delivery.slot.workspace, delivery.slot.endpoint).await?;
-    JobRequest::retry(&delivery).submit(console).await?.show(console, waiting, output).await
+    let requested =
+        JobRequest::retry(&delivery).submit(console).await?.view(console, waiting, output).await?;
+    output.one(requested.view())?;
+    requested.end()?;
+    if !requested.waited || requested.job.delivered > 0 {
+        return Ok(());
+    }
+    // The job passes over a delivery that was attempted since its request.
+    let (delivery, _) = one.read(console).await?;
+    match delivery.state {
+        DeliveryState::Delivered => Ok(()),
+        _ => Err(Refusal::NotDelivered { delivery: delivery.id(), last: last(&delivery) }),
+    }
+}
+
+/// The status of the last answer, or the error if there was no answer.
+fn last(delivery: &Delivery) -> String {
+    match delivery.last {
+        Some((_, AttemptOutcome::Answered { status, .. })) => status.to_string(),
+        Some((_, AttemptOutcome::Failed(error))) => error.as_str().to_owned(),
+        None => "no attempt".to_owned(),
+    }
 }
 
 impl Replay {
     async fn run(&self, console: &Console, output: &mut Output<'_>) -> Result {
-        let workspace = console.workspace(self.within.workspace).await?.id;
+        let workspace = console.workspace(&self.within).await?.id;
         let endpoint = console.endpoint_to_call(workspace, self.endpoint).await?;
         let now = console.store.now();
         let until = self.until.map(|until| until.ago(now));
@@ -235,12 +257,7 @@ pub(crate) fn view((delivery, endpoint): &Found) -> View {
 pub(crate) fn progress((delivery, endpoint): &Found) -> String {
     let state = delivery.shown(endpoint.as_ref());
     match delivery.last {
-        Some((_, AttemptOutcome::Answered { status, .. })) if state != DeliveryState::Delivered => {
-            format!("{} ({status})", state.as_str())
-        }
-        Some((_, AttemptOutcome::Failed(error))) if state != DeliveryState::Delivered => {
-            format!("{} ({})", state.as_str(), error.as_str())
-        }
+        Some(_) if state != DeliveryState::Delivered => format!("{} ({})", state.as_str(), last(delivery)),
         _ => state.as_str().to_owned(),
     }
 }

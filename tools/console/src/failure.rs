@@ -8,7 +8,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde::Serialize;
 
 use crate::Refusal;
-use crate::output::Terminal;
+use crate::escape::printable;
+use crate::output::{Terminal, json_of};
 
 /// Why a command failed. The exit status says whether it was refused or its command line is invalid.
 #[derive(Serialize)]
@@ -28,7 +29,7 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn write(&self, terminal: &mut Terminal) {
         // If standard error is closed, the failure cannot be reported elsewhere.
-        let text = serde_json::to_string(self).unwrap_or_else(|_| self.message.clone());
+        let text = json_of(self).unwrap_or_else(|_| printable(&self.message));
         let _ = writeln!(terminal.err, "{text}");
     }
 }
@@ -62,6 +63,7 @@ fn argument_of(refusal: &Refusal) -> Option<&'static str> {
         Refusal::Unknown { what, .. } => return what.argument(),
         Refusal::NoStack | Refusal::MissingTable => "--stack",
         Refusal::WorkspaceExists(_) => "--id",
+        Refusal::SeveralWorkspaces { .. } => "--workspace",
         Refusal::UserEmailTaken => "--email",
         Refusal::TooManyOrigins(_) => "--origin",
         Refusal::MaySendTwice => "--may-send-twice",
@@ -86,7 +88,7 @@ impl From<&clap::Error> for Failure {
             }
             kind => (kind, sentence.split_whitespace().collect::<Vec<_>>().join(" ")),
         };
-        let told = |kind| usage.get(kind).map(text);
+        let told = |kind| usage.get(kind).map(text).filter(|told| !told.is_empty());
         let possible = [ContextKind::ValidValue, ContextKind::ValidSubcommand].into_iter().find_map(told);
         let suggested =
             [ContextKind::SuggestedValue, ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];

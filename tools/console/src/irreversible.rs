@@ -3,36 +3,60 @@
 //! A row of [`IRREVERSIBLE`] is all that a command needs: it gets the flag `--yes`, and a person is asked.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use domain::{Cellphone, Line, Template, TemplateId, TemplateScope, Workspace};
 
+use crate::arguments::WorkspaceRef;
 use crate::output::Terminal;
-use crate::{Refusal, Result};
+use crate::{Console, Refusal, Result};
 
-/// The commands, and a sentence for the person who is asked: what is lost.
-const IRREVERSIBLE: [([&str; 2], &str); 11] = [
-    (["key", "revoke"], "The key never works again: programs that use it are refused."),
+/// The commands, what each takes a thing from, and what is lost: the rest of the sentence that begins with the thing.
+const IRREVERSIBLE: [([&str; 2], Thing, &str); 11] = [
+    (["key", "revoke"], Thing::Key, "it never works again, and programs that use it are refused."),
     (
         ["webhook", "delete"],
-        "The endpoint and its secrets are deleted, and its pending deliveries are cancelled.",
+        Thing::Endpoint,
+        "it is deleted with its secrets, and its pending deliveries are cancelled.",
     ),
     (
         ["webhook", "activate"],
-        "The previous secret signs for 24 more hours, and X-Service-Signature is made with the new one now.",
+        Thing::Endpoint,
+        "its previous secret signs for 24 more hours, and X-Service-Signature is made with the new one now.",
     ),
-    (["capture", "disable"], "Leads that were accepted before and have no message yet never get one."),
+    (
+        ["capture", "disable"],
+        Thing::Capture,
+        "leads that were accepted before and have no message yet never get one.",
+    ),
     (
         ["capture", "rotate-key"],
-        "The previous key never works again: leads from pages that use it are refused.",
+        Thing::Capture,
+        "its previous key never works again: leads from pages that use it are refused.",
     ),
-    (["team", "delete"], "The team is deleted."),
-    (["brand", "delete"], "The brand is deleted."),
+    (["team", "delete"], Thing::Team, "it is deleted."),
+    (["brand", "delete"], Thing::Brand, "it is deleted."),
     (
         ["line", "delete"],
-        "The line and its token are deleted. Conversations that still use it send nothing more.",
+        Thing::Line,
+        "it is deleted with its token. Conversations that still use it send nothing more.",
     ),
-    (["template", "delete"], "The template is deleted."),
-    (ERASE, "Everything that the workspace holds of the person is erased."),
-    (["opt-out", "remove"], "The number gets templates again, and the time of the opt-out is lost."),
+    (["template", "delete"], Thing::Template, "it is deleted."),
+    (ERASE, Thing::Person, "everything that the workspace holds of the person is erased."),
+    (["opt-out", "remove"], Thing::Number, "it gets templates again, and the time of its opt-out is lost."),
 ];
+
+/// What a command takes away, by its arguments.
+#[derive(Clone, Copy)]
+enum Thing {
+    Key,
+    Endpoint,
+    Capture,
+    Team,
+    Brand,
+    Line,
+    Template,
+    Person,
+    Number,
+}
 
 /// The command that needs `--yes` also if no person can be asked.
 const ERASE: [&str; 2] = ["person", "erase"];
@@ -44,7 +68,7 @@ pub(crate) fn with_flags(command: Command) -> Command {
         noun.mut_subcommands(|verb| {
             let named = [name.as_str(), verb.get_name()];
             let is_required = named == ERASE;
-            if lost(named).is_some() { verb.arg(flag(is_required)) } else { verb }
+            if row(named).is_some() { verb.arg(flag(is_required)) } else { verb }
         })
     })
 }
@@ -59,18 +83,93 @@ fn flag(is_required: bool) -> Arg {
     Arg::new(YES).long(YES).action(ArgAction::SetTrue).required(is_required).help(help)
 }
 
-fn lost(command: [&str; 2]) -> Option<&'static str> {
-    IRREVERSIBLE.iter().find(|(named, _)| *named == command).map(|(_, lost)| *lost)
+fn row(command: [&str; 2]) -> Option<(Thing, &'static str)> {
+    IRREVERSIBLE.iter().find(|(named, ..)| *named == command).map(|(_, thing, lost)| (*thing, *lost))
 }
 
-/// Asks the person at the terminal, if the command cannot be undone and `--yes` is absent. A script is not asked.
-pub(crate) fn confirm(matches: &ArgMatches, terminal: &mut Terminal) -> Result {
+/// Asks the person at the terminal, if the command cannot be undone and `--yes` is absent. A script is not asked. If there is
+/// no such thing, the command says so.
+pub(crate) async fn confirm(console: &Console, matches: &ArgMatches, terminal: &mut Terminal) -> Result {
     let named = matches.subcommand().and_then(|(noun, of_noun)| Some((noun, of_noun.subcommand()?)));
     let Some((noun, (verb, of_verb))) = named else { return Ok(()) };
-    let Some(lost) = lost([noun, verb]).filter(|_| !of_verb.get_flag(YES)) else { return Ok(()) };
-    match terminal.ask(&format!("{lost} This cannot be undone. Continue? [y/N] "))? {
+    let Some((thing, lost)) = row([noun, verb]) else { return Ok(()) };
+    if of_verb.get_flag(YES) || !terminal.has_person {
+        return Ok(());
+    }
+    let Some(thing) = thing.in_words(console, of_verb).await? else { return Ok(()) };
+    match terminal.ask(&format!("{thing}: {lost} This cannot be undone. Continue? [y/N] "))? {
         None => Ok(()),
         Some(answer) if ["y", "yes"].contains(&answer.to_lowercase().as_str()) => Ok(()),
         Some(_) => Err(Refusal::NotConfirmed),
     }
+}
+
+impl Thing {
+    /// The thing with its name and its workspace. `None` if it does not exist.
+    async fn in_words(self, console: &Console, given: &ArgMatches) -> Result<Option<String>> {
+        let workspace = match given.get_one::<WorkspaceRef>("workspace") {
+            Some(named) => console.workspace_named(named).await?,
+            None => return self.of_platform(console, given).await,
+        };
+        let thing = self.of_workspace(console, &workspace, given).await?;
+        Ok(thing.map(|thing| format!("{thing} of workspace {:?}", workspace.name)))
+    }
+
+    async fn of_platform(self, console: &Console, given: &ArgMatches) -> Result<Option<String>> {
+        let Some(id) = given.get_one::<TemplateId>("template") else { return Ok(None) };
+        let template = console.store.template(TemplateScope::Platform, *id).await?;
+        Ok(template.map(|template| format!("{} of the platform", template_in_words(&template))))
+    }
+
+    async fn of_workspace(
+        self,
+        console: &Console,
+        workspace: &Workspace,
+        given: &ArgMatches,
+    ) -> Result<Option<String>> {
+        let (store, of) = (&console.store, workspace.id);
+        Ok(match self {
+            Self::Key => {
+                let keys = store.api_keys(of).await?;
+                let key = keys.iter().find(|key| Some(&key.id) == given.get_one("key"));
+                key.map(|key| format!("API key {:?} ({})", key.name, key.id))
+            }
+            Self::Endpoint => {
+                let Some(id) = given.get_one("endpoint") else { return Ok(None) };
+                let endpoint = store.endpoint(of, *id).await?;
+                endpoint.map(|endpoint| format!("Webhook endpoint {} ({id})", endpoint.url.as_str()))
+            }
+            Self::Capture => store.capture(of).await?.map(|_| "Lead capture".to_owned()),
+            Self::Team => {
+                let Some(id) = given.get_one("team") else { return Ok(None) };
+                store.team(of, *id).await?.map(|team| format!("Team {:?} ({id})", team.name))
+            }
+            Self::Brand => {
+                let lines = store.lines(of).await?;
+                let brand = given.get_one("brand").and_then(|id| lines.brand(id));
+                brand.map(|brand| format!("Brand {:?} ({})", brand.name, brand.id.as_str()))
+            }
+            Self::Line => {
+                let lines = store.lines(of).await?;
+                let line = given.get_one("channel").and_then(|channel| lines.line(channel));
+                let name =
+                    |line: &Line| line.name.as_ref().map(|name| format!(" {name:?}")).unwrap_or_default();
+                line.map(|line| format!("Line{} ({})", name(line), line.channel.as_str()))
+            }
+            Self::Template => {
+                let Some(id) = given.get_one("template") else { return Ok(None) };
+                let template = store.template(TemplateScope::Workspace(of), *id).await?;
+                template.as_ref().map(template_in_words)
+            }
+            // The command is never asked: it needs `--yes`.
+            Self::Person => None,
+            Self::Number => {
+                given.get_one::<Cellphone>("cellphone").map(|number| format!("Number {}", number.as_str()))
+            }
+        })
+    }
+}
+
+fn template_in_words(template: &Template) -> String {
+    format!("Template {:?} in {} ({})", template.name, template.language, template.id)
 }

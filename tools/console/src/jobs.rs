@@ -258,7 +258,7 @@ pub(crate) struct RequestedJobView {
     pub(crate) job: JobView,
     /// Whether an earlier command requested it.
     pub(crate) asked_before: bool,
-    waited: bool,
+    pub(crate) waited: bool,
 }
 
 impl RequestedJobView {
@@ -282,7 +282,7 @@ pub(crate) struct JobView {
     kind: JobKind,
     state: JobState,
     attempted: u64,
-    delivered: u64,
+    pub(crate) delivered: u64,
     passed_over: u64,
     asked_at: Timestamp,
     moved_at: Timestamp,

@@ -54,7 +54,7 @@ impl Verb {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
-                let workspace = console.workspace(within.workspace).await?;
+                let workspace = console.workspace(&within).await?;
                 let keys = console.store.api_keys(workspace.id).await?;
                 output.list(keys.iter().map(view))
             }
@@ -65,7 +65,7 @@ impl Verb {
 
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
-    let workspace = console.workspace(wanted.within.workspace).await?;
+    let workspace = console.workspace(&wanted.within).await?;
     let grant = Grant {
         scopes: Scopes::parse(wanted.scope.iter().map(String::as_str))
             .map_err(unfit("The key cannot be created"))?,
@@ -92,7 +92,7 @@ fn entropy(console: &Console) -> [u64; 8] {
 }
 
 async fn revoke(console: &Console, within: &InWorkspace, key: KeyId, output: &mut Output<'_>) -> Result {
-    let workspace = console.workspace(within.workspace).await?;
+    let workspace = console.workspace(within).await?;
     match console.store.revoke_api_key(workspace.id, key).await? {
         Revoked::Done | Revoked::Already => {
             output.one(View::new().text("keyId", "revoked key", key).json("revoked", true))

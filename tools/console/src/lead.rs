@@ -1,25 +1,36 @@
 //! `console lead ...`
 
 use clap::{Args, Subcommand};
-use domain::{Consent, Lead, LeadId, LeadState};
+use domain::{Consent, Lead, LeadId, LeadState, WorkspaceId};
 use futures::future::try_join;
 use serde_json::Value;
 use store::{LeadPage, Page, Store};
 
 use crate::arguments::{InWorkspace, one_of};
 use crate::changed::{Decision, changed};
+use crate::export::{Cell, Destination};
 use crate::message::{progress_view, tries};
 use crate::output::Output;
 use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
 use crate::unsent;
-use crate::view::View;
+use crate::view::{View, beginning};
 use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     /// List leads, newest first. A lead that has just arrived may be missing for a moment.
     List(List),
+    /// Write all leads as CSV, newest first, with their consent and their campaign; with --json, as a JSON array.
+    Export {
+        #[command(flatten)]
+        within: InWorkspace,
+        /// Only leads in this state.
+        #[arg(long, value_parser = one_of(LeadState::NAMES, LeadState::parse))]
+        state: Option<LeadState>,
+        #[command(flatten)]
+        to: Destination,
+    },
     /// Show a lead: its consent and its progress.
     Show(OneLead),
     /// Retry a FAILED or UNKNOWN lead immediately.
@@ -58,7 +69,8 @@ pub(crate) struct OneLead {
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
-            Self::List(wanted) => wanted.find(console).await?.show(output, view, |lead| lead.id),
+            Self::List(wanted) => wanted.find(console).await?.show(output, row, |lead| lead.id),
+            Self::Export { within, state, to } => export(console, &within, state, &to, output).await,
             Self::Show(one) => output.one(details(&one.read(console).await?)),
             Self::Retry { one, may_send_twice } => {
                 output.one(details(&retry(console, &one, may_send_twice).await?))
@@ -69,7 +81,7 @@ impl Verb {
 
 impl List {
     async fn find(&self, console: &Console) -> Result<Listed<Lead>> {
-        let workspace = console.workspace(self.within.workspace).await?.id;
+        let workspace = console.workspace(&self.within).await?.id;
         let from = match self.after {
             None => None,
             Some(id) => {
@@ -79,16 +91,40 @@ impl List {
         };
         let read = async |missing, from: Option<String>| {
             let most = u16::try_from(missing).unwrap_or(u16::MAX).min(Store::MOST_LEADS);
-            let page = console.store.leads(workspace, self.state, from.as_deref(), most).await?;
-            Ok(Page { items: page.leads, next: page.next })
+            page_of(console, workspace, self.state, from, most).await
         };
         self.limit.fill(from, read).await
     }
 }
 
+async fn page_of(
+    console: &Console,
+    workspace: WorkspaceId,
+    state: Option<LeadState>,
+    from: Option<String>,
+    most: u16,
+) -> Result<Page<Lead>> {
+    let page = console.store.leads(workspace, state, from.as_deref(), most).await?;
+    Ok(Page { items: page.leads, next: page.next })
+}
+
+async fn export(
+    console: &Console,
+    within: &InWorkspace,
+    state: Option<LeadState>,
+    to: &Destination,
+    output: &mut Output<'_>,
+) -> Result {
+    let workspace = console.workspace(within).await?.id;
+    let read = async |from| page_of(console, workspace, state, from, Store::MOST_LEADS).await;
+    let header = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let cells = |lead: &Lead| COLUMNS.iter().map(|(_, cell)| cell(lead)).collect();
+    to.write(header, read, cells, details, output).await
+}
+
 impl OneLead {
     async fn read(&self, console: &Console) -> Result<Lead> {
-        let workspace = console.workspace(self.within.workspace).await?;
+        let workspace = console.workspace(&self.within).await?;
         let lead = console.store.lead(workspace.id, self.lead).await?;
         Named::Lead.found(lead, self.lead)
     }
@@ -124,6 +160,62 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
     .await
 }
 
+/// A column of an export: its name, and its cell of a lead.
+type Column = (&'static str, fn(&Lead) -> Cell);
+
+/// The columns of an export.
+const COLUMNS: [Column; 21] = [
+    ("requestId", |lead| Cell::text(lead.id)),
+    ("createdAt", |lead| Cell::text(lead.created_at)),
+    ("state", |lead| Cell::text(lead.state.as_str())),
+    ("error", |lead| Cell::optional(lead.error.as_ref().map(|error| error.as_str()))),
+    ("name", |lead| Cell::optional(lead.name.as_ref().map(|name| name.as_str()))),
+    ("cellphone", |lead| Cell::Exact(lead.cellphone.as_str().to_owned())),
+    ("brandId", |lead| Cell::text(lead.brand.as_str())),
+    ("landingUri", |lead| Cell::text(lead.landing_uri.as_str())),
+    (UTM[0], |lead| campaign(lead, UTM[0])),
+    (UTM[1], |lead| campaign(lead, UTM[1])),
+    (UTM[2], |lead| campaign(lead, UTM[2])),
+    (UTM[3], |lead| campaign(lead, UTM[3])),
+    (UTM[4], |lead| campaign(lead, UTM[4])),
+    ("utm", |lead| other_campaign(lead)),
+    ("consentStatus", |lead| Cell::text(lead.consent.status.as_str())),
+    ("consentCapturedAt", |lead| Cell::optional(lead.consent.captured_at)),
+    ("consentReceivedAt", |lead| Cell::text(lead.consent.received_at)),
+    ("userAgent", |lead| Cell::optional(lead.consent.user_agent.as_deref())),
+    ("score", |lead| Cell::text(score(&lead.consent))),
+    ("contactId", |lead| Cell::optional(lead.opened.then_some(lead.contact))),
+    ("conversationId", |lead| Cell::optional(lead.opened.then_some(lead.conversation))),
+];
+
+/// The campaign parameters that have a column each.
+const UTM: [&str; 5] = ["utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"];
+
+fn campaign(lead: &Lead, key: &str) -> Cell {
+    Cell::optional(lead.utm.values().get(key))
+}
+
+fn other_campaign(lead: &Lead) -> Cell {
+    let others = lead.utm.values().iter().filter(|(key, _)| !UTM.contains(&key.as_str()));
+    Cell::Text(others.map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join("; "))
+}
+
+/// A lead in a list.
+fn row(lead: &Lead) -> View {
+    let campaign = lead.utm.values().iter().map(|(key, value)| format!("{key}={value}"));
+    view(lead)
+        .without_cells()
+        .cell("lead", lead.id.to_string())
+        .cell("state", lead.state.as_str())
+        .cell("number", lead.cellphone.as_str())
+        .cell("name", lead.name.as_ref().map_or("", |name| name.as_str()))
+        .cell("page", beginning(lead.landing_uri.as_str(), 60))
+        .lines("campaign", campaign)
+        .cell("brand", lead.brand.as_str())
+        .cell("created", lead.created_at.to_string())
+        .lines("error", unsent::in_words(lead.error.as_ref()))
+}
+
 fn view(lead: &Lead) -> View {
     View::new()
         .text("requestId", "lead", lead.id)
@@ -134,6 +226,13 @@ fn view(lead: &Lead) -> View {
         .text("updatedAt", "updated", lead.updated_at)
         .and(unsent::json_of(lead.error.as_ref()))
         .lines("error", unsent::in_words(lead.error.as_ref()))
+        .optional("name", "name", lead.name.as_ref().map(|name| name.as_str()))
+        .text("landingUri", "page", lead.landing_uri.as_str())
+        .json(
+            "utm",
+            lead.utm.values().iter().map(|(key, value)| (key.as_str(), value.as_str())).collect::<Value>(),
+        )
+        .lines("campaign", lead.utm.values().iter().map(|(key, value)| format!("{key}={value}")))
 }
 
 /// All fields of a lead. Contact, conversation and message are present once they exist.
@@ -142,13 +241,6 @@ pub(crate) fn details(lead: &Lead) -> View {
     let captured = consent.captured_at.map(|at| format!(" at {at}")).unwrap_or_default();
     let status = consent.status.as_str();
     view(lead)
-        .optional("name", "name", lead.name.as_ref().map(|name| name.as_str()))
-        .text("landingUri", "page", lead.landing_uri.as_str())
-        .json(
-            "utm",
-            lead.utm.values().iter().map(|(key, value)| (key.as_str(), value.as_str())).collect::<Value>(),
-        )
-        .lines("campaign", lead.utm.values().iter().map(|(key, value)| format!("{key}={value}")))
         .json("consent", consent_view(consent))
         .cell("consent", format!("{status}{captured}, received at {}", consent.received_at))
         .cell("captcha score", score(consent).to_string())

@@ -23,11 +23,14 @@ mod conversation;
 mod cursor_key;
 mod deliveries;
 mod delivery;
+mod escape;
 mod events;
+mod export;
 mod failure;
 mod irreversible;
 mod jobs;
 mod key;
+mod layout;
 mod lead;
 mod line;
 mod message;
@@ -61,6 +64,7 @@ pub use refusal::Refusal;
 pub(crate) use refusal::Result;
 
 use completions::Completions;
+use escape::printable;
 use failure::Failure;
 use output::Output;
 
@@ -182,7 +186,7 @@ pub async fn run(
         Err(refusal) if is_json => Failure::from(&refusal).write(terminal),
         Err(refusal) => {
             // If standard error is closed, the sentence cannot be reported elsewhere.
-            let _ = writeln!(terminal.err, "{refusal}");
+            let _ = writeln!(terminal.err, "{}", printable(&refusal.to_string()));
         }
     }
     1
@@ -212,12 +216,14 @@ async fn execute(
     connect: impl AsyncFnOnce(Option<String>) -> Result<Console>,
     terminal: &mut Terminal,
 ) -> Result {
-    irreversible::confirm(matches, terminal)?;
-    let mut output = Output::new(cli.json, cli.color, terminal);
     match cli.what {
-        What::Completions(completions) => completions.write(command(), &mut output),
+        What::Completions(completions) => {
+            completions.write(command(), &mut Output::new(cli.json, cli.color, terminal))
+        }
         What::Noun(noun) => {
             let console = connect(cli.stack).await?;
+            irreversible::confirm(&console, matches, terminal).await?;
+            let mut output = Output::new(cli.json, cli.color, terminal);
             // The future is boxed. Otherwise the compiler would build one very deep type from the states of all verbs.
             Box::pin(console.carry_out(noun, &mut output)).await
         }

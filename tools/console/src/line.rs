@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::text::operator_name;
-use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspace, WorkspaceId, usage};
+use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspace, usage};
 use futures::try_join;
 use store::{ConversationQuery, LineCreated, StoreError};
 
@@ -99,7 +99,7 @@ impl Verb {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
-                let (workspace, lines) = lines_of(console, within.workspace).await?;
+                let (workspace, lines) = lines_of(console, &within).await?;
                 output.list(lines.lines.iter().map(|line| view(line, &workspace)))
             }
             Self::Default { one, of_brand: false } => output.one(one.make_default(console).await?),
@@ -115,9 +115,9 @@ impl Verb {
 }
 
 /// Reads the workspace first: an addition after this read changes its version, and the write fails.
-pub(crate) async fn lines_of(console: &Console, id: WorkspaceId) -> Result<(Workspace, Lines)> {
-    let workspace = console.workspace(id).await?;
-    let lines = console.store.lines(id).await?;
+pub(crate) async fn lines_of(console: &Console, within: &InWorkspace) -> Result<(Workspace, Lines)> {
+    let workspace = console.workspace(within).await?;
+    let lines = console.store.lines(workspace.id).await?;
     let lines = Lines { default: workspace.default_line.clone(), ..lines };
     Ok((workspace, lines))
 }
@@ -132,13 +132,14 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     let store = &console.store;
     let OneLine { within, channel } = &wanted.one;
     let (brand, account) = (wanted.brand.clone(), wanted.business_account.clone());
-    let nameless = Line::new(within.workspace, channel.clone(), brand, account, store.now())
+    let workspace = console.workspace(within).await?.id;
+    let nameless = Line::new(workspace, channel.clone(), brand, account, store.now())
         .map_err(unfit("The channel is invalid"))?;
     let name = wanted.name.as_deref().map(operator_name).transpose().map_err(unfit("The name is invalid"))?;
     let line = Line { name, ..nameless };
     let token = wanted.token.read(output)?;
     let (_, next) = changed(
-        async || lines_of(console, within.workspace).await,
+        async || lines_of(console, within).await,
         |(workspace, lines)| {
             let brand = lines.admit_line(&line)?;
             Ok(Decision::Changed((brand, workspace.with_line(channel, wanted.is_default))))
@@ -163,7 +164,7 @@ impl OneLine {
         write: impl AsyncFn(&Line, &Workspace) -> Result<bool, StoreError>,
     ) -> Result<View> {
         let (line, workspace) = changed(
-            async || lines_of(console, self.within.workspace).await,
+            async || lines_of(console, &self.within).await,
             |(workspace, lines)| {
                 let line = self.of(lines)?;
                 let next = change(line, workspace, lines)?;
@@ -185,7 +186,7 @@ impl OneLine {
 
     async fn make_brands_line(&self, console: &Console) -> Result<View> {
         let (_, line, workspace) = changed(
-            async || lines_of(console, self.within.workspace).await,
+            async || lines_of(console, &self.within).await,
             |(workspace, lines)| {
                 let line = self.of(lines)?;
                 let brand = Named::Brand.found(lines.brand(&line.brand), line.brand.as_str())?;
@@ -223,7 +224,7 @@ impl OneLine {
         let store = &console.store;
         changed(
             async || {
-                let (workspace, lines) = lines_of(console, self.within.workspace).await?;
+                let (workspace, lines) = lines_of(console, &self.within).await?;
                 let (capture, newest) = try_join!(
                     store.capture(workspace.id),
                     store.conversations_page(workspace.id, newest_conversations()),

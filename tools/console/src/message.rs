@@ -46,7 +46,7 @@ impl Verb {
                 listed.show(output, row, |message| message.id)
             }
             Self::Show { one, message } => {
-                let workspace = console.workspace(one.within.workspace).await?;
+                let workspace = console.workspace(&one.within).await?;
                 let found = console.store.message(workspace.id, one.conversation, message).await?;
                 output.one(details(&Named::Message.found(found, message)?))
             }
@@ -60,7 +60,7 @@ async fn find(
     limit: &Limit,
     after: Option<MessageId>,
 ) -> Result<Listed<Message>> {
-    let (store, workspace) = (&console.store, console.workspace(of.within.workspace).await?.id);
+    let (store, workspace) = (&console.store, console.workspace(&of.within).await?.id);
     known(store, workspace, of.conversation).await?;
     let before = match after {
         None => None,

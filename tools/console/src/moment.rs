@@ -13,14 +13,14 @@ pub(crate) enum Moment {
 
 impl Moment {
     /// The units of a distance and their seconds.
-    const UNITS: [(char, u64); 4] = [('m', 60), ('h', 3_600), ('d', 86_400), ('w', 604_800)];
+    const UNITS: [(char, u64); 5] = [('s', 1), ('m', 60), ('h', 3_600), ('d', 86_400), ('w', 604_800)];
 
     /// Parses a date-time with its offset, a day, which begins at midnight UTC, or a distance such as `2h`.
     pub(crate) fn parse(text: &str) -> Result<Self, Unfit> {
         let at = Timestamp::parse(text).or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")));
         at.map(Self::At).or_else(|| distance(text).map(Self::Distance)).ok_or(Unfit::Value {
-            reason: "should be a day (2027-01-31), a date-time (2027-01-31T12:00:00Z) or a distance from now (30m, \
-                     2h, 7d)",
+            reason: "should be a day (2027-01-31), a date-time (2027-01-31T12:00:00Z) or a distance from now (90s, \
+                     30m, 2h, 7d)",
         })
     }
 
@@ -73,6 +73,7 @@ mod tests {
     #[test]
     fn a_distance_leads_back_or_ahead_and_a_time_of_the_calendar_stays() {
         for (text, ago, ahead) in [
+            ("90s", "2026-01-02T03:02:35.678Z", "2026-01-02T03:05:35.678Z"),
             ("30m", "2026-01-02T02:34:05.678Z", "2026-01-02T03:34:05.678Z"),
             ("2h", "2026-01-02T01:04:05.678Z", "2026-01-02T05:04:05.678Z"),
             ("7d", "2025-12-26T03:04:05.678Z", "2026-01-09T03:04:05.678Z"),

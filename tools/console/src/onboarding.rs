@@ -39,7 +39,7 @@ impl Verb {
         match self {
             Self::Set(wanted) => set(console, wanted, output).await,
             Self::Show(within) => {
-                let workspace = console.workspace(within.workspace).await?;
+                let workspace = console.workspace(&within).await?;
                 output.one(view(&workspace.onboarding))
             }
         }
@@ -52,7 +52,7 @@ async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result 
     let (_, of_others) = changed(
         async || {
             // Read the workspace first: a deleted template or a new default line changes its version, and the write fails.
-            let workspace = console.workspace(wanted.within.workspace).await?;
+            let workspace = console.workspace(&wanted.within).await?;
             let (templates, lines) =
                 try_join!(store.templates(workspace.id, &onboarding.sequence), store.lines(workspace.id))?;
             Ok((workspace, templates, lines))

@@ -52,11 +52,11 @@ impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Add(OneNumber { within, cellphone }) => {
-                let workspace = console.workspace(within.workspace).await?.id;
+                let workspace = console.workspace(&within).await?.id;
                 output.one(view(&add(console, workspace, cellphone).await?))
             }
             Self::Remove(OneNumber { within, cellphone }) => {
-                let workspace = console.workspace(within.workspace).await?.id;
+                let workspace = console.workspace(&within).await?.id;
                 let removed = console.store.opt_in(workspace, &cellphone).await?;
                 if !removed {
                     output.remark("The number was not listed.")?;
@@ -65,22 +65,22 @@ impl Verb {
                 output.one(view.value("removed", "removed", removed))
             }
             Self::List(within) => {
-                let workspace = console.workspace(within.workspace).await?.id;
+                let workspace = console.workspace(&within).await?.id;
                 let opt_outs = console.store.opt_outs(workspace).await?;
                 output.list(opt_outs.iter().map(view))
             }
             Self::Keywords(within) => {
-                let workspace = console.workspace(within.workspace).await?.id;
+                let workspace = console.workspace(&within).await?.id;
                 show_keywords(console.store.own_keywords(workspace).await?, output)
             }
             Self::SetKeywords { within, stop, start } => {
-                let workspace = console.workspace(within.workspace).await?.id;
+                let workspace = console.workspace(&within).await?.id;
                 let own = Keywords::new(&stop, &start)?;
                 console.store.set_keywords(workspace, Some(&own)).await?;
                 show_keywords(Some(own), output)
             }
             Self::ResetKeywords(within) => {
-                let workspace = console.workspace(within.workspace).await?.id;
+                let workspace = console.workspace(&within).await?.id;
                 console.store.set_keywords(workspace, None).await?;
                 show_keywords(None, output)
             }

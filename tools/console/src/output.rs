@@ -7,6 +7,8 @@ use clap::ColorChoice;
 use serde::Serialize;
 
 use crate::colour;
+use crate::escape::{printable, printable_json};
+use crate::layout::{Layout, cells_in_line};
 use crate::progress::Progress;
 use crate::view::View;
 use crate::{Refusal, Result};
@@ -25,12 +27,15 @@ pub struct Terminal {
     pub has_person: bool,
     /// Whether tables have colours with `--color auto`.
     pub has_colours: bool,
+    /// The number of columns of the terminal that standard output is. `None` if it is no terminal.
+    pub width: Option<usize>,
 }
 
 impl Terminal {
     /// The streams of this process.
     pub fn real() -> Self {
         let is_watched = std::io::stderr().is_terminal();
+        let size = || terminal_size::terminal_size_of(std::io::stdout());
         Self {
             input: Box::new(std::io::stdin()),
             out: Box::new(std::io::stdout()),
@@ -38,6 +43,10 @@ impl Terminal {
             is_watched,
             has_person: is_watched && std::io::stdin().is_terminal(),
             has_colours: colour::automatic(std::io::stdout().is_terminal(), |name| std::env::var_os(name)),
+            // A terminal that does not say how wide it is has 80 columns.
+            width: std::io::stdout()
+                .is_terminal()
+                .then(|| size().map_or(80, |(columns, _)| columns.0.into())),
         }
     }
 
@@ -46,7 +55,9 @@ impl Terminal {
         if !self.has_person {
             return Ok(None);
         }
-        write!(self.err, "{question}").and_then(|()| self.err.flush()).map_err(Refusal::Output)?;
+        write!(self.err, "{}", printable(question))
+            .and_then(|()| self.err.flush())
+            .map_err(Refusal::Output)?;
         let (mut line, mut byte) = (vec![], [0]);
         // Bytes after the line belong to the command.
         let has_end = loop {
@@ -67,7 +78,7 @@ impl Terminal {
 /// The output in the requested format.
 pub(crate) struct Output<'a> {
     json: bool,
-    has_colours: bool,
+    layout: Layout,
     terminal: &'a mut Terminal,
 }
 
@@ -78,60 +89,28 @@ impl<'a> Output<'a> {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
         };
-        Self { json, has_colours, terminal }
+        let painted = if has_colours { colour::painted } else { |_: &str, cell: &str| cell.to_owned() };
+        Self { json, layout: Layout { width: terminal.width, painted }, terminal }
     }
 
     /// Shows one value: in the table, one line per row.
     pub(crate) fn one(&mut self, view: View) -> Result {
-        if self.json {
-            return self.json(&view);
-        }
-        let width = view.columns().map(|(heading, _)| heading.chars().count()).max().unwrap_or(0);
-        for (heading, cell) in view.columns() {
-            let lines = if cell.is_empty() { &[String::new()] } else { cell };
-            let lines: Vec<String> = lines.iter().map(|line| self.painted(heading, &shown(line))).collect();
-            self.line(&format!("{heading:width$}  {}", lines.join(&format!("\n{:width$}  ", ""))))?;
-        }
-        Ok(())
+        if self.json { self.json(&view) } else { self.lines(&self.layout.details(&view)) }
     }
 
     /// Shows a list: as a table with one row per value.
     pub(crate) fn list(&mut self, views: impl IntoIterator<Item = View>) -> Result {
         let views: Vec<View> = views.into_iter().collect();
-        if self.json {
-            return self.json(&views);
+        match (self.json, views.is_empty()) {
+            (true, _) => self.json(&views),
+            (false, true) => self.line("None."),
+            (false, false) => self.lines(&self.layout.table(&views)),
         }
-        let Some(first) = views.first() else { return self.line("None.") };
-        let headings: Vec<&str> = first.columns().map(|(heading, _)| heading).collect();
-        let titles = headings.iter().map(|heading| heading.to_uppercase()).collect();
-        let cells = |view: &View| view.columns().map(|(_, lines)| shown(&lines.join("; "))).collect();
-        let rows: Vec<Vec<String>> = std::iter::once(titles).chain(views.iter().map(cells)).collect();
-        let widths: Vec<usize> = (0..headings.len())
-            .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-            .collect();
-        for row in rows {
-            let cells = headings.iter().zip(row.iter().zip(&widths)).map(|(heading, (cell, width))| {
-                // The codes of a colour have no width.
-                let rest = width - cell.chars().count();
-                format!("{}{:rest$}", self.painted(heading, cell), "")
-            });
-            let line = cells.collect::<Vec<_>>().join("  ");
-            self.line(line.trim_end())?;
-        }
-        Ok(())
-    }
-
-    fn painted(&self, heading: &str, cell: &str) -> String {
-        if self.has_colours { colour::painted(heading, cell) } else { cell.to_owned() }
     }
 
     /// Shows a value of a list that goes on: in the table, its cells on one line without headings.
     pub(crate) fn next(&mut self, view: &View) -> Result {
-        if self.json {
-            return self.json(view);
-        }
-        let cells = view.columns().map(|(_, lines)| shown(&lines.join("; ")));
-        self.line(cells.collect::<Vec<_>>().join("  ").trim_end())
+        if self.json { self.json(view) } else { self.line(&cells_in_line(view)) }
     }
 
     /// Writes a remark on standard error, for people only.
@@ -141,7 +120,7 @@ impl<'a> Output<'a> {
 
     /// Writes a problem on standard error, for people and programs. The command goes on.
     pub(crate) fn warn(&mut self, sentence: &str) -> Result {
-        writeln!(self.terminal.err, "{sentence}").map_err(Refusal::Output)
+        writeln!(self.terminal.err, "{}", printable(sentence)).map_err(Refusal::Output)
     }
 
     /// Whether the command was started with `--json`.
@@ -174,6 +153,11 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Whether standard output is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal.width.is_some()
+    }
+
     /// Standard output, for a CSV file or streamed JSON.
     pub(crate) fn raw(&mut self) -> &mut dyn Write {
         &mut self.terminal.out
@@ -186,8 +170,12 @@ impl<'a> Output<'a> {
     }
 
     fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> Result {
-        let text = serde_json::to_string(value).map_err(|error| Refusal::Output(error.into()))?;
+        let text = json_of(value)?;
         self.line(&text)
+    }
+
+    fn lines(&mut self, lines: &[String]) -> Result {
+        lines.iter().try_for_each(|line| self.line(line))
     }
 
     fn line(&mut self, text: &str) -> Result {
@@ -195,14 +183,8 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The text of a cell, which is never empty. Texts are of third parties, so control characters are escaped: a terminal
-/// would execute them.
-fn shown(text: &str) -> String {
-    match text {
-        "" => "-".to_owned(),
-        _ => text
-            .chars()
-            .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
-            .collect(),
-    }
+/// The JSON of a value on one line.
+pub(crate) fn json_of<T: Serialize + ?Sized>(value: &T) -> Result<String> {
+    let text = serde_json::to_string(value).map_err(|error| Refusal::Output(error.into()))?;
+    Ok(printable_json(&text))
 }

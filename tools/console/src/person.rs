@@ -84,7 +84,7 @@ impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Erase { who, buckets } => {
-                let workspace = console.workspace(who.within.workspace).await?.id;
+                let workspace = console.workspace(&who.within).await?.id;
                 let beside = console.beside.known(buckets).await?;
                 let erasure = erase::erase(console, &beside, workspace, who.person()).await?;
                 if let Some(at) = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done) {
@@ -93,12 +93,12 @@ impl Verb {
                 output.one(view(&erasure))
             }
             Self::Export { who, buckets, output: folder } => {
-                let workspace = console.workspace(who.within.workspace).await?.id;
+                let workspace = console.workspace(&who.within).await?.id;
                 let beside = console.beside.known(buckets).await?;
                 output.one(export::export(console, &beside, workspace, who.person(), &folder).await?)
             }
             Self::Erasures(within) => {
-                let workspace = console.workspace(within.workspace).await?.id;
+                let workspace = console.workspace(&within).await?.id;
                 output.list(console.store.erasures(workspace).await?.iter().map(view))
             }
         }

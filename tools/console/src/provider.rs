@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
+use domain::{ProviderApp, ProviderAppId, Secret};
 use serde_json::Value;
 
-use crate::arguments::secret_text;
+use crate::arguments::{WorkspaceRef, secret_text, workspace_ref};
 use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::{Named, unfit};
@@ -40,8 +40,8 @@ pub(crate) struct Create {
     #[command(flatten)]
     secret: AppSecret,
     /// Accept webhooks for the lines of this workspace only. Use it for an app that a tenant owns.
-    #[arg(long = "only-workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
-    only: Option<WorkspaceId>,
+    #[arg(long = "only-workspace", value_name = "ID|NAME", value_parser = workspace_ref)]
+    only: Option<WorkspaceRef>,
     /// The verify token, 16 to 128 letters, digits, `_` and `-` [default: a random one].
     #[arg(long, value_name = "TOKEN")]
     verify_token: Option<String>,
@@ -85,9 +85,10 @@ impl Verb {
 
 async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
-    if let Some(workspace) = wanted.only {
-        console.workspace(workspace).await?;
-    }
+    let only = match &wanted.only {
+        Some(named) => Some(console.workspace_named(named).await?.id),
+        None => None,
+    };
     let verify_token = match &wanted.verify_token {
         Some(token) => ProviderApp::verify_token(token).map_err(unfit("The verify token is invalid"))?,
         None => {
@@ -98,7 +99,7 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     };
     let app = ProviderApp {
         id: wanted.one.app,
-        workspace: wanted.only,
+        workspace: only,
         secret: wanted.secret.read(output)?,
         previous: None,
         verify_token,

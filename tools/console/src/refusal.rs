@@ -14,8 +14,8 @@ use domain::settings::workspace::TeamFull;
 use domain::usage::UsedBy;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::{
-    ChannelId, ContactId, EndpointId, JobId, LeadState, ProviderApp, ProviderAppId, Refused, Unfit,
-    WebhookEndpoint, WorkspaceId,
+    ChannelId, ContactId, DeliveryId, EndpointId, JobId, LeadState, ProviderApp, ProviderAppId, Refused,
+    Unfit, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;
@@ -52,6 +52,14 @@ pub enum Refusal {
     /// Another workspace already has the given id.
     #[error("Workspace {0} already exists.")]
     WorkspaceExists(WorkspaceId),
+    /// The command line names a workspace by a name that several have.
+    #[error("{} workspaces have the name {name:?}: give one of their ids: {}.", .ids.len(), .ids.join(", "))]
+    SeveralWorkspaces {
+        /// The name.
+        name: String,
+        /// The ids of the workspaces.
+        ids: Vec<String>,
+    },
     /// There is no key yet, or a rotation would make valid cursors unreadable.
     #[error(
         "The cursor key cannot be rotated: there is none yet, or it was rotated within the last 10 minutes."
@@ -198,6 +206,14 @@ pub enum Refusal {
         job: JobId,
         /// The waiting time in seconds.
         seconds: u64,
+    },
+    /// The receiver did not acknowledge the attempt that the command waited for.
+    #[error("The delivery {delivery} was attempted and is not acknowledged ({last}).")]
+    NotDelivered {
+        /// The delivery.
+        delivery: DeliveryId,
+        /// The status of the last answer, or the error.
+        last: String,
     },
     /// The bucket's name does not follow CloudFormation's pattern.
     #[error(

@@ -74,7 +74,7 @@ impl Verb {
                 change(console, members, remove, output).await
             }
             Self::List(within) => {
-                let workspace = console.workspace(within.workspace).await?;
+                let workspace = console.workspace(&within).await?;
                 let teams = console.store.teams(workspace.id).await?;
                 let users = shown_users(console, workspace.id, &teams, output).await?;
                 output.list(teams.iter().map(|team| view(team, &users)))
@@ -93,13 +93,13 @@ async fn create(
     output: &mut Output<'_>,
 ) -> Result {
     let store = &console.store;
-    let workspace = console.workspace(within.workspace).await?;
+    let workspace = console.workspace(within).await?;
     let members = ids_of(console, workspace.id, users).await?;
     let empty = Team::new(TeamId::generate(store.ids()), workspace.id, name, store.now())
         .map_err(unfit("The name is invalid"))?;
     let team = empty.with(&members)?.unwrap_or(empty);
     changed(
-        async || read(console, workspace.id).await,
+        async || read(console, within).await,
         |(_, teams)| {
             team.check_name(teams)?;
             Ok(Decision::Changed(()))
@@ -111,9 +111,10 @@ async fn create(
 }
 
 /// Reads the workspace first: an addition after this read changes its version, and the write fails.
-async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Vec<Team>)> {
-    let workspace = console.workspace(id).await?;
-    Ok((workspace, console.store.teams(id).await?))
+async fn read(console: &Console, within: &InWorkspace) -> Result<(Workspace, Vec<Team>)> {
+    let workspace = console.workspace(within).await?;
+    let teams = console.store.teams(workspace.id).await?;
+    Ok((workspace, teams))
 }
 
 async fn change(
@@ -122,8 +123,8 @@ async fn change(
     change: impl Fn(&Team, &[UserId]) -> Result<Option<Team>>,
     output: &mut Output<'_>,
 ) -> Result {
-    let workspace = console.workspace(members.one.within.workspace).await?;
-    let users = ids_of(console, workspace.id, members.users).await?;
+    let workspace = console.workspace(&members.one.within).await?.id;
+    let users = ids_of(console, workspace, members.users).await?;
     let team = changed(
         async || members.one.read(console).await,
         |team| Ok(Decision::of(team, change(team, &users)?)),
@@ -134,7 +135,7 @@ async fn change(
 
 async fn rename(console: &Console, one: &OneTeam, name: &str, output: &mut Output<'_>) -> Result {
     let team = changed(
-        async || read(console, one.within.workspace).await,
+        async || read(console, &one.within).await,
         |(_, teams)| {
             let team = Named::Team.found(teams.iter().find(|team| team.id == one.team), one.team)?;
             let next = team.renamed(name).map_err(unfit("The name is invalid"))?;
@@ -147,7 +148,6 @@ async fn rename(console: &Console, one: &OneTeam, name: &str, output: &mut Outpu
 }
 
 async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Result {
-    console.workspace(one.within.workspace).await?;
     changed(
         async || one.read(console).await,
         |team| unused("team", usage::of_team(team)).map(Decision::Changed),
@@ -159,7 +159,8 @@ async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Re
 
 impl OneTeam {
     async fn read(&self, console: &Console) -> Result<Team> {
-        Named::Team.found(console.store.team(self.within.workspace, self.team).await?, self.team)
+        let workspace = console.workspace(&self.within).await?.id;
+        Named::Team.found(console.store.team(workspace, self.team).await?, self.team)
     }
 }
 

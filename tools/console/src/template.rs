@@ -8,11 +8,11 @@ use domain::settings::template::{
     ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable,
 };
 use domain::usage::UsedBy;
-use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, WorkspaceId, usage};
+use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, usage};
 use serde_json::{Value, json};
 use store::TemplateOwner;
 
-use crate::arguments::{WORKSPACE, one_of};
+use crate::arguments::{WORKSPACE, WorkspaceRef, one_of, workspace_ref};
 use crate::changed::{Decision, changed};
 use crate::output::Output;
 use crate::refusal::{Named, unused};
@@ -80,9 +80,9 @@ pub(crate) struct Create {
 #[derive(Args)]
 #[group(id = "scope", required = true, multiple = false)]
 pub(crate) struct InScope {
-    /// Templates of this workspace.
-    #[arg(long, value_name = "ID", env = WORKSPACE, value_parser = WorkspaceId::parse)]
-    workspace: Option<WorkspaceId>,
+    /// Templates of this workspace, by its id or name.
+    #[arg(long, value_name = "ID|NAME", env = WORKSPACE, value_parser = workspace_ref)]
+    workspace: Option<WorkspaceRef>,
     /// Templates of the platform, which all workspaces may use.
     #[arg(long)]
     platform: bool,
@@ -219,15 +219,15 @@ impl InScope {
     }
 
     async fn owner(&self, console: &Console) -> Result<TemplateOwner> {
-        match self.workspace {
-            Some(id) => Ok(TemplateOwner::Workspace(Box::new(console.workspace(id).await?))),
+        match &self.workspace {
+            Some(id) => Ok(TemplateOwner::Workspace(Box::new(console.workspace_named(id).await?))),
             None => Ok(console.store.platform_templates().await?),
         }
     }
 
     async fn scope(&self, console: &Console) -> Result<TemplateScope> {
-        match self.workspace {
-            Some(id) => Ok(TemplateScope::Workspace(console.workspace(id).await?.id)),
+        match &self.workspace {
+            Some(id) => Ok(TemplateScope::Workspace(console.workspace_named(id).await?.id)),
             None => Ok(TemplateScope::Platform),
         }
     }

@@ -100,7 +100,7 @@ impl Verb {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
-                let workspace = console.workspace(within.workspace).await?;
+                let workspace = console.workspace(&within).await?;
                 let users = console.store.users(workspace.id).await?;
                 output.list(users.iter().map(view))
             }
@@ -116,7 +116,7 @@ impl Verb {
 
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
-    let workspace = console.workspace(wanted.within.workspace).await?;
+    let workspace = console.workspace(&wanted.within).await?;
     let email = Email::parse(&wanted.email).map_err(unfit("The e-mail address is invalid"))?;
     let user = User {
         first_name: optional(&wanted.first_name, "The first name is invalid", PersonName::parse)?,
@@ -138,7 +138,7 @@ impl OneUser {
         change: impl Fn(&User, Timestamp) -> Option<User>,
         output: &mut Output<'_>,
     ) -> Result {
-        let workspace = console.workspace(self.within.workspace).await?;
+        let workspace = console.workspace(&self.within).await?;
         let user = changed(
             async || console.user(workspace.id, &self.user).await,
             |user| Ok(Decision::of(user, change(user, console.store.now()))),

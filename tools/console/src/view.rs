@@ -5,6 +5,8 @@ use std::fmt::Display;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::escape::printable;
+
 /// A value that a command shows. Each row is a field in JSON, a cell under a heading in the table, or both.
 #[derive(Default)]
 pub(crate) struct View(Vec<Row>);
@@ -83,9 +85,10 @@ impl View {
         self
     }
 
-    /// The headings, and the lines of their cells.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = (&'static str, &[String])> {
-        self.0.iter().filter_map(|row| row.cell.as_ref()).map(|(heading, lines)| (*heading, &lines[..]))
+    /// The headings, and the lines of their cells. Every cell of every table comes from here, and all are printable.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&'static str, Vec<String>)> {
+        let cells = self.0.iter().filter_map(|row| row.cell.as_ref());
+        cells.map(|(heading, lines)| (*heading, lines.iter().map(|line| printable(line)).collect()))
     }
 
     fn fields(&self) -> impl Iterator<Item = (&'static str, &Value)> {

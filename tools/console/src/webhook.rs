@@ -4,6 +4,8 @@ mod endpoint;
 mod listen;
 mod update;
 
+use std::path::PathBuf;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::webhook::{DisabledReason, RotationRefused, SigningSecret, SigningSecrets};
@@ -15,7 +17,7 @@ use edge::view;
 use futures::future::try_join_all;
 use store::{HomeKey, NewEvent};
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, secret_text};
 use crate::changed::{Decision, changed};
 use crate::jobs::{FIRST_DUE, JobRequest, JobView, Waiting, cancel, wake};
 use crate::moment::{Moment, to_repeat};
@@ -111,9 +113,8 @@ pub(crate) struct Create {
     /// An https URL on port 443 or 8443 of a public host.
     #[arg(long)]
     url: String,
-    /// The customer's own API key, sent as X-Service-API-Key.
-    #[arg(long, value_name = "KEY")]
-    api_key: String,
+    #[command(flatten)]
+    api_key: ApiKey,
     /// An event that the endpoint gets; repeat for several [default: all events].
     #[arg(long = "event", value_name = "TYPE", value_parser = PossibleValuesParser::new(EventType::NAMES))]
     events: Vec<String>,
@@ -128,12 +129,24 @@ pub(crate) struct Create {
     slots: u8,
 }
 
+/// A file hides the key. Other users of a machine can see the arguments of a process.
+#[derive(Args)]
+#[group(id = "the_api_key", required = true, multiple = false)]
+struct ApiKey {
+    /// The customer's own API key, sent as X-Service-API-Key.
+    #[arg(long, value_name = "KEY")]
+    api_key: Option<String>,
+    /// A file that contains only the customer's API key; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    api_key_file: Option<PathBuf>,
+}
+
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         match self {
             Self::Create(wanted) => create(console, &wanted, output).await,
             Self::List(within) => {
-                let workspace = console.workspace(within.workspace).await?;
+                let workspace = console.workspace(&within).await?;
                 let endpoints = console.store.endpoints(workspace.id).await?;
                 output.list(endpoints.iter().map(endpoint_view))
             }
@@ -159,11 +172,14 @@ impl Verb {
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
     let store = &console.store;
     let url = EndpointUrl::parse(&wanted.url, &console.trusted)?;
-    let api_key = receiver_key(&wanted.api_key)?;
+    let ApiKey { api_key, api_key_file } = &wanted.api_key;
+    // One of the two is required.
+    let api_key = secret_text(api_key.as_deref(), api_key_file.as_deref(), output)?;
+    let api_key = receiver_key(&api_key.unwrap_or_default())?;
     let filter = filter(&wanted.events)?;
     let caps = EndpointCaps { concurrency: wanted.max_concurrency, per_second: wanted.max_per_second };
     bearable(caps, wanted.slots)?;
-    let workspace_id = console.workspace(wanted.within.workspace).await?.id;
+    let workspace_id = console.workspace(&wanted.within).await?.id;
 
     let secret = fresh_secret(console);
     let secrets = EndpointSecrets { api_key, signing: SigningSecrets::only(secret.clone()) };
@@ -198,7 +214,7 @@ async fn add(console: &Console, endpoint: &WebhookEndpoint, secrets: &EndpointSe
     changed(
         async || {
             // Read the workspace first: an addition after this read changes its version, and the write fails.
-            let workspace = console.workspace(endpoint.workspace_id).await?;
+            let workspace = console.workspace_of(endpoint.workspace_id).await?;
             let present = console.store.endpoints(workspace.id).await?.len();
             Ok((workspace, present))
         },
@@ -232,7 +248,7 @@ async fn enable(console: &Console, one: &OneEndpoint, waiting: &Waiting, output:
 
 async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
     let (store, id) = (&console.store, one.endpoint);
-    let workspace = console.workspace(one.within.workspace).await?.id;
+    let workspace = console.workspace(&one.within).await?.id;
     remove(console, workspace, id).await?;
     let deleted = store.endpoints_deleted_since(workspace, Timestamp::from_millis(0)).await?;
     let slots: Vec<Slot> = deleted.into_iter().filter(|slot| slot.endpoint == id).collect();
@@ -262,7 +278,7 @@ async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Re
 /// Sends a test event like the event of any change: writes the delivery and its event, then wakes the lane.
 async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
     let (store, now) = (&console.store, console.store.now());
-    let workspace = console.workspace(one.within.workspace).await?;
+    let workspace = console.workspace(&one.within).await?;
     let endpoint = console.endpoint_to_call(workspace.id, one.endpoint).await?;
     let trial = store.ids().next();
     let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, now);
@@ -325,7 +341,7 @@ async fn recover(
     waiting: &Waiting,
     output: &mut Output<'_>,
 ) -> Result {
-    let workspace = console.workspace(one.within.workspace).await?.id;
+    let workspace = console.workspace(&one.within).await?.id;
     let endpoint = console.endpoint_to_call(workspace, one.endpoint).await?;
     let now = console.store.now();
     let request = JobRequest::recover(&endpoint, since.map(|since| since.ago(now)), now)?;

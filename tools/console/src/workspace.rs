@@ -51,7 +51,7 @@ impl Verb {
             Self::Create { name, id } => create(console, &name, id, output).await,
             Self::List => list(console, output).await,
             Self::Show(within) => {
-                let workspace = console.workspace(within.workspace).await?;
+                let workspace = console.workspace(&within).await?;
                 output.one(view(&workspace))
             }
             Self::Rename { within, name } => {
@@ -91,7 +91,7 @@ async fn change(
     output: &mut Output<'_>,
 ) -> Result {
     let workspace = changed(
-        async || console.workspace(within.workspace).await,
+        async || console.workspace(within).await,
         |workspace| Ok(Decision::of(workspace, change(workspace)?)),
         async |_, next| console.store.replace_workspace(next).await,
     );

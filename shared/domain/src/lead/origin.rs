@@ -56,6 +56,21 @@ impl WebOrigin {
         Ok(Self { text: text.to_owned(), host })
     }
 
+    /// Parses an origin as the owner of a page writes it: `https://Shop.example.com/`, `shop.example.com`, or an
+    /// international name. A path is refused: it would allow more pages than the owner means.
+    pub fn written(text: &str) -> Result<Self, Unfit> {
+        let text = text.trim();
+        let url =
+            if text.contains("://") { Url::parse(text) } else { Url::parse(&format!("https://{text}")) };
+        let Ok(url) = url else { return Self::parse(text) };
+        let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+        if !is_bare || !url.username().is_empty() || url.password().is_some() {
+            let reason = "an origin has a scheme, a host and a port only: https://www.example.com";
+            return Err(Unfit::Value { reason });
+        }
+        Self::parse(&url.origin().ascii_serialization())
+    }
+
     /// The origin as text.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -8,6 +8,8 @@ use domain::{
     ContactUpdate, Definitions, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef,
 };
 
+use crate::export::{Cell, Formulas};
+
 #[derive(Clone, Debug)]
 pub(super) enum Column<'a> {
     Id,
@@ -20,15 +22,6 @@ pub(super) enum Column<'a> {
     Attribute(&'a AttributeDefinition),
     /// Why the row was refused before. Its content is ignored.
     Reason,
-}
-
-/// What a file does with a text that a spreadsheet would execute.
-#[derive(Clone, Copy)]
-pub(super) enum Formulas {
-    /// It is as it is.
-    Kept,
-    /// It has an apostrophe before it.
-    Neutralised,
 }
 
 /// The columns with a fixed name, in the order of an export.
@@ -117,7 +110,7 @@ impl<'a> Column<'a> {
     }
 
     /// The content of this column for a contact.
-    fn cell(&self, contact: &Contact) -> String {
+    fn content(&self, contact: &Contact) -> String {
         match self {
             Self::Id => contact.id.to_string(),
             Self::FirstName => text(contact.first_name.as_ref().map(PersonName::as_str)),
@@ -135,14 +128,10 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// The content of this column for a contact, as an export writes it. An import with the same `formulas` reads the
-    /// same content.
-    pub(super) fn written(&self, contact: &Contact, formulas: Formulas) -> String {
-        let cell = self.cell(contact);
-        match formulas {
-            Formulas::Neutralised if self.is_free_text() && is_formula(&cell) => format!("'{cell}"),
-            _ => cell,
-        }
+    /// The cell of this column for a contact. An import with the same `formulas` as the export reads the same content.
+    pub(super) fn cell(&self, contact: &Contact) -> Cell {
+        let content = self.content(contact);
+        if self.is_free_text() { Cell::Text(content) } else { Cell::Exact(content) }
     }
 
     /// Whether people choose the text. Phone numbers and numbers keep their sign.
@@ -165,10 +154,8 @@ impl<'a> Column<'a> {
         users: &'u Users,
         row: &mut Row<'u>,
     ) -> Result<(), String> {
-        let cell = match (formulas, cell.strip_prefix('\'')) {
-            (Formulas::Neutralised, Some(rest)) if self.is_free_text() && is_formula(rest) => rest,
-            _ => cell,
-        };
+        let text = self.is_free_text().then(|| formulas.read(cell));
+        let cell = text.as_deref().unwrap_or(cell);
         fn parsed<T>(result: Result<T, Unfit>) -> Result<Patch<T>, String> {
             result.map(Patch::Set).map_err(|unfit| unfit.to_string())
         }
@@ -190,11 +177,6 @@ impl<'a> Column<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether a spreadsheet would execute a text, or would after apostrophes that were removed.
-fn is_formula(text: &str) -> bool {
-    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
 /// Reads a row. The error lists all mistakes in the row.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
-use super::columns::{Column, Formulas, REASON};
+use super::columns::{Column, REASON};
+use crate::export::Formulas;
 use crate::output::Output;
 use crate::{Refusal, Result};
 
@@ -112,7 +113,8 @@ impl<'p> Rejects<'p> {
     ) -> Result {
         for (number, reason) in rows {
             if let Some(record) = table.records.get(number - FIRST) {
-                self.add(record, reason)?;
+                // A reason quotes the cells of the file.
+                self.add(record, &Formulas::Neutralised.written(reason.to_owned()))?;
             }
         }
         self.csv.flush().map_err(|error| refused(self.path, error.to_string()))

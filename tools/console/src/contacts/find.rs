@@ -65,7 +65,7 @@ impl Search {
 
 impl Which {
     async fn show(self, console: &Console, search: Option<SearchQuery>, output: &mut Output<'_>) -> Result {
-        let (store, workspace) = (&console.store, console.workspace(self.within.workspace).await?.id);
+        let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
         let from = match self.after {
             None => None,
             Some(id) => {
@@ -90,7 +90,7 @@ impl Which {
 
 impl OneContact {
     pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result {
-        let (store, workspace) = (&console.store, console.workspace(self.within.workspace).await?.id);
+        let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
         let contact = known(console, workspace, &self.contact).await?;
         let opted_out = async {
             match &contact.cellphone {

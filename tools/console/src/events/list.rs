@@ -52,7 +52,7 @@ impl List {
     /// The deliveries of each event. The store has no list of events: each recorded event has a delivery, and all
     /// deliveries of an event have its time.
     async fn find(&self, console: &Console) -> Result<Listed<Vec<Found>>> {
-        let workspace = console.workspace(self.within.workspace).await?.id;
+        let workspace = console.workspace(&self.within).await?.id;
         let after = match self.after {
             None => None,
             Some(id) => {
@@ -83,7 +83,7 @@ async fn recorded(console: &Console, workspace: WorkspaceId, id: EventId) -> Res
 
 impl OneEvent {
     pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result {
-        let (store, workspace) = (&console.store, console.workspace(self.within.workspace).await?.id);
+        let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
         let event = recorded(console, workspace, self.event).await?;
         let endpoints = store.endpoints(workspace).await?;
         let id = |endpoint| DeliveryId { event: event.id, endpoint };

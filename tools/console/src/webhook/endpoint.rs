@@ -23,13 +23,14 @@ pub(crate) struct OneEndpoint {
 
 impl OneEndpoint {
     pub(super) async fn read(&self, console: &Console) -> Result<WebhookEndpoint> {
-        let workspace = console.workspace(self.within.workspace).await?;
+        let workspace = console.workspace(&self.within).await?;
         let endpoint = console.store.endpoint(workspace.id, self.endpoint).await?;
         Named::Endpoint.found(endpoint, self.endpoint)
     }
 
     pub(super) async fn secrets(&self, console: &Console) -> Result<EndpointSecrets> {
-        let secrets = console.store.endpoint_secrets(self.within.workspace, self.endpoint).await?;
+        let workspace = console.workspace(&self.within).await?.id;
+        let secrets = console.store.endpoint_secrets(workspace, self.endpoint).await?;
         Named::Endpoint.found(secrets, self.endpoint)
     }
 
@@ -40,7 +41,7 @@ impl OneEndpoint {
         console: &Console,
         change: impl Fn(&SigningSecrets) -> Result<SigningSecrets, RotationRefused>,
     ) -> Result<SigningSecrets> {
-        let (workspace, id) = (console.workspace(self.within.workspace).await?.id, self.endpoint);
+        let (workspace, id) = (console.workspace(&self.within).await?.id, self.endpoint);
         changed(
             async || Ok(self.secrets(console).await?.signing),
             |seen| Ok(Decision::Changed(change(seen)?)),

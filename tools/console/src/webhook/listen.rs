@@ -1,18 +1,20 @@
 //! `console webhook listen`: forwards events to a developer's own server as they happen. It only reads.
 
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use domain::webhook::{ForwardUrl, ReceiverKey, SigningSecret, SigningSecrets, signature};
+use domain::webhook::{ForwardUrl, SigningSecret, SigningSecrets, signature};
 use domain::{EndpointSecrets, EventFilter, EventId, EventType, Timestamp, Unfit, WorkspaceId};
 use event_relay::{Derived, derive};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use rustls::RootCertStore;
 use store::{ChangeFeed, RowChange, StoreError};
 
-use crate::arguments::InWorkspace;
+use super::endpoint::receiver_key;
+use crate::arguments::{InWorkspace, secret_text};
 use crate::output::Output;
 use crate::refusal::deepest;
 use crate::refusal::unfit;
@@ -23,15 +25,18 @@ use crate::{Console, Refusal, Result};
 pub(crate) struct Listen {
     #[command(flatten)]
     within: InWorkspace,
-    /// The URL of the server: https, or http on this machine (http://localhost:3000/hook).
-    #[arg(long, value_name = "URL", value_parser = ForwardUrl::parse)]
+    /// The URL of the server: https, or http on this machine (http://localhost:3000/hook, or localhost:3000/hook).
+    #[arg(long, value_name = "URL", value_parser = forward_url)]
     forward_to: ForwardUrl,
     /// An event to forward; repeat for several [default: all events].
     #[arg(long = "event", value_name = "TYPE", value_parser = PossibleValuesParser::new(of_changes()))]
     events: Vec<String>,
     /// The value of X-Service-API-Key.
-    #[arg(long, value_name = "KEY", default_value = "local", value_parser = receiver_key)]
-    api_key: ReceiverKey,
+    #[arg(long, value_name = "KEY", default_value = "local")]
+    api_key: String,
+    /// A file that contains only the value of X-Service-API-Key; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "api_key")]
+    api_key_file: Option<PathBuf>,
 }
 
 /// The types of events that a change of a row makes. The console records the others itself.
@@ -42,8 +47,10 @@ fn of_changes() -> Vec<&'static str> {
     EventType::NAMES.iter().copied().filter(is_of_change).collect()
 }
 
-fn receiver_key(text: &str) -> Result<ReceiverKey, Unfit> {
-    ReceiverKey::parse(text)
+/// Parses a URL. Without a scheme, it is an http URL.
+fn forward_url(text: &str) -> Result<ForwardUrl, Unfit> {
+    let has_scheme = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
+    if has_scheme { ForwardUrl::parse(text) } else { ForwardUrl::parse(&format!("http://{text}")) }
 }
 
 /// The time between two looks at the streams. A shard bears five reads a second, and the relay makes four.
@@ -74,7 +81,9 @@ impl Listen {
         secret: SigningSecret,
         output: &mut Output<'_>,
     ) -> Result {
-        let workspace = console.workspace(self.within.workspace).await?.id;
+        let api_key = secret_text(None, self.api_key_file.as_deref(), output)?.unwrap_or(self.api_key);
+        let api_key = receiver_key(&api_key)?;
+        let workspace = console.workspace(&self.within).await?.id;
         let filter = EventFilter::parse(self.events.iter().map(String::as_str))
             .map_err(unfit("The event is invalid"))?;
         let feed = ChangeFeed::open(&console.store, console.beside.streams()).await?;
@@ -82,9 +91,9 @@ impl Listen {
             .text("forwardTo", "forward to", self.forward_to.as_str())
             .json("events", filter.names())
             .cell("events", filter.names().join(" "))
-            .text("apiKey", "API key", self.api_key.expose())
+            .text("apiKey", "API key", api_key.expose())
             .text("secret", "signing secret", secret.expose());
-        let secrets = EndpointSecrets { api_key: self.api_key, signing: SigningSecrets::only(secret) };
+        let secrets = EndpointSecrets { api_key, signing: SigningSecrets::only(secret) };
         let forwarder = Forwarder::new(self.forward_to, secrets)?;
         output.one(listening)?;
         output.remark("Forwarding events until you press Ctrl-C.")?;
@@ -266,5 +275,24 @@ impl Forwarded {
             .cell("outcome", self.outcome.as_ref().map_or_else(String::clone, u16::to_string))
             .json("tookMs", self.took_ms)
             .cell("took", format!("{} ms", self.took_ms))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_of_this_machine_needs_no_scheme() {
+        for (given, expected) in [
+            ("localhost:3001", "http://localhost:3001/"),
+            ("127.0.0.1:3001/hook?a=http://b", "http://127.0.0.1:3001/hook?a=http://b"),
+            ("https://example.com/hook", "https://example.com/hook"),
+        ] {
+            assert_eq!(forward_url(given).unwrap().as_str(), expected);
+        }
+        for other in ["example.com/hook", "http://example.com/hook", "", ":3001"] {
+            assert!(forward_url(other).is_err(), "{other}");
+        }
     }
 }

@@ -1,11 +1,14 @@
 //! `console webhook update`
 
+use std::path::PathBuf;
+
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use domain::webhook::ReceiverKey;
 use domain::{EndpointCaps, EndpointUrl, EventFilter, EventType, WebhookEndpoint};
 
 use super::endpoint::{OneEndpoint, bearable, cap, enabled_view, endpoint_view, filter, receiver_key, slots};
+use crate::arguments::secret_text;
 use crate::changed::{Decision, changed};
 use crate::jobs::{JobRequest, Waiting};
 use crate::output::Output;
@@ -30,6 +33,9 @@ struct Changes {
     /// The customer's new API key, sent as X-Service-API-Key.
     #[arg(long, value_name = "KEY")]
     api_key: Option<String>,
+    /// A file that contains only the customer's new API key; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "api_key")]
+    api_key_file: Option<PathBuf>,
     /// An event that the endpoint gets from now on; repeat for several. The list replaces the previous one.
     #[arg(long = "event", value_name = "TYPE", value_parser = PossibleValuesParser::new(EventType::NAMES))]
     events: Vec<String>,
@@ -63,7 +69,7 @@ impl NewCap {
 /// Changes the endpoint, and then requests the job for a new URL, so that a worker finds the new URL. If the command is
 /// interrupted between the two steps, repeat it.
 pub(super) async fn update(console: &Console, wanted: &Update, output: &mut Output<'_>) -> Result {
-    let changes = Checked::of(&wanted.changes, console)?;
+    let changes = Checked::of(&wanted.changes, console, output)?;
     let endpoint = apply(console, &wanted.one, &changes).await?;
     if changes.url.is_none() || !endpoint.is_enabled() {
         return output.one(endpoint_view(&endpoint));
@@ -85,12 +91,13 @@ struct Checked {
 }
 
 impl Checked {
-    fn of(given: &Changes, console: &Console) -> Result<Self> {
+    fn of(given: &Changes, console: &Console, output: &mut Output<'_>) -> Result<Self> {
         let url = given.url.as_deref().map(|url| EndpointUrl::parse(url, &console.trusted)).transpose()?;
+        let api_key = secret_text(given.api_key.as_deref(), given.api_key_file.as_deref(), output)?;
         let has_filter = given.all_events || !given.events.is_empty();
         Ok(Self {
             url,
-            api_key: given.api_key.as_deref().map(receiver_key).transpose()?,
+            api_key: api_key.as_deref().map(receiver_key).transpose()?,
             filter: has_filter.then(|| filter(&given.events)).transpose()?,
             max_concurrency: given.max_concurrency,
             max_per_second: given.max_per_second,

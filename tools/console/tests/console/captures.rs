@@ -349,6 +349,16 @@ async fn a_captcha_secret_may_come_from_a_file_or_standard_input() {
 }
 
 #[tokio::test]
+async fn an_origin_is_stored_as_browsers_send_it() {
+    let pages = Pages::new().await;
+    let written = ["--origin", "https://Shop.example.com/", "--origin", "b\u{fc}cher.example"];
+    let set = pages.json(&[&["capture", "set"][..], &written].concat()).await;
+    assert_eq!(set["origins"], json!(["https://shop.example.com", "https://xn--bcher-kva.example"]));
+    let removed = pages.json(&["capture", "set", "--remove-origin", "HTTPS://SHOP.example.com:443/"]).await;
+    assert_eq!(removed["origins"], json!(["https://xn--bcher-kva.example"]));
+}
+
+#[tokio::test]
 async fn more_than_twenty_origins_are_refused_and_a_repeated_origin_is_stored_once() {
     let pages = Pages::new().await;
     let origins: Vec<String> = (0..20).map(|n| format!("https://w{n}.example")).collect();

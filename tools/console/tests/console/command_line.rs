@@ -15,7 +15,7 @@ async fn an_invalid_command_line_is_a_usage_error_on_standard_error() {
         &["nonsense"],
         &["workspace"],
         &["workspace", "create"],
-        &["workspace", "show", "--workspace", "not-an-id"],
+        &["workspace", "show", "--workspace", " "],
         &["key", "create", "--workspace", &workspace, "--name", "k"],
         &["key", "create", "--workspace", &workspace, "--name", "k", "--scope", "everything"],
         &["key", "create", "--workspace", &workspace, "--name", "k", "--scope", "*", "--expires", "soon"],
@@ -55,7 +55,7 @@ async fn an_invalid_command_line_is_a_usage_error_on_standard_error() {
         &["template", "create", "--platform", "--name", "n", "--language", "es", "--provider", "SMS"],
         &["onboarding", "set", "--workspace", &workspace, "--override", "NONE"],
         &["onboarding", "set", "--workspace", &workspace, "--override", "ENTIRE", "--sequence", "not-an-id"],
-        &["capture", "set", "--workspace", &workspace, "--origin", "https://www.example.com/"],
+        &["capture", "set", "--workspace", &workspace, "--origin", "https://www.example.com/spring"],
         &["capture", "set", "--workspace", &workspace, "--threshold", "1.5"],
         &["capture", "set", "--workspace", &workspace, "--daily-cap", "0"],
         &["capture", "set", "--workspace", &workspace, "--brand", "b", "--no-brand"],
@@ -102,7 +102,7 @@ async fn an_invalid_value_is_explained_without_a_regular_expression() {
         ),
         (
             &["key", "create", "--name", "k", "--scope", "*", "--expires", "soon"],
-            "a distance from now (30m, 2h, 7d)",
+            "a distance from now (90s, 30m, 2h, 7d)",
         ),
         (&["webhook", "create", "--url", "https://example.com", "--api-key", "a b"], "without spaces"),
         (&["capture", "set", "--secret", "a b"], "without spaces"),
@@ -184,6 +184,13 @@ async fn with_json_a_failure_is_one_object_and_the_exit_status_stays() {
             Some("one of PENDING, DELIVERED, EXHAUSTED, PARKED, CANCELLED"),
         ),
         (
+            &["contacts", "search", "Ana", "--workspace", &workspace, "--limit"],
+            2,
+            "INVALID_VALUE",
+            Some("--limit"),
+            None,
+        ),
+        (
             &["user", "list", "--workspace", &workspace, "--jsn"],
             2,
             "UNKNOWN_ARGUMENT",
@@ -219,7 +226,7 @@ async fn with_json_a_failure_is_one_object_and_the_exit_status_stays() {
     let failure: Value = serde_json::from_str(&ran.err).unwrap();
     assert_eq!((ran.status, &failure["code"]), (2, &Value::from("MISSING_SUBCOMMAND")));
     // After `--`, the word is a value.
-    let ran = desk.run(&["contacts", "import", "--workspace", "x", "--", "--json"]).await;
+    let ran = desk.run(&["contacts", "import", "--workspace", "", "--", "--json"]).await;
     assert!(ran.err.starts_with("error: "), "{}", ran.err);
     let help = desk.run(&["--json", "--help"]).await;
     assert_eq!((help.status, help.err.as_str()), (0, ""));
@@ -281,8 +288,9 @@ fn the_environment_may_name_the_workspace() {
     for (workspace, line, status) in [
         (Some(id), &["key", "list"][..], 1),
         (None, &["key", "list"], 2),
-        (Some("nonsense"), &["key", "list"], 2),
-        (Some("nonsense"), &["key", "list", "--workspace", id], 1),
+        (Some("A name"), &["key", "list"], 1),
+        (Some(" "), &["key", "list"], 2),
+        (Some(" "), &["key", "list", "--workspace", id], 1),
         (Some(id), &["template", "list"], 1),
         (None, &["template", "list"], 2),
         (Some(id), &["template", "list", "--platform"], 1),
@@ -300,6 +308,21 @@ fn the_environment_may_name_the_workspace() {
         assert!(is_default, "{}", verb.get_name());
     }
     assert!(without_stack(None, &["key", "list", "--help"]).1.is_empty());
+}
+
+#[test]
+fn help_is_wrapped_between_words() {
+    for columns in [60, 100] {
+        for line in [&["--help"][..], &["webhook", "update", "--help"], &["help", "contacts", "export"]] {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_console"));
+            let ran = program.args(line).env("COLUMNS", columns.to_string()).output().unwrap();
+            let help = String::from_utf8(ran.stdout).unwrap();
+            // A line of the usage has no more break than one before each argument.
+            let about = help.lines().filter(|line| !line.contains("console ") && !line.contains("--"));
+            let widest = about.map(|line| line.chars().count()).max().unwrap();
+            assert!(widest > columns / 2 && widest <= columns, "{columns} {widest}: {help}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -42,7 +42,10 @@ async fn a_person_is_asked_and_only_a_yes_executes_the_command() {
         let (question, refusal) = ran.err.split_once("[y/N] ").unwrap();
         assert_eq!(
             question,
-            "The endpoint and its secrets are deleted, and its pending deliveries are cancelled. This cannot be undone. Continue? "
+            format!(
+                "Webhook endpoint https://hooks.example.com/in ({endpoint}) of workspace \"Aster\": it is deleted with its \
+                secrets, and its pending deliveries are cancelled. This cannot be undone. Continue? "
+            )
         );
         assert_eq!(refusal.trim(), "Nothing was changed: the command was not confirmed. --yes confirms it.");
     }
@@ -51,6 +54,52 @@ async fn a_person_is_asked_and_only_a_yes_executes_the_command() {
     let ran = hooks.desk.run_at_terminal(" Yes\r\n", &delete).await;
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(!hooks.desk.run(&list).await.out.contains(&endpoint));
+}
+
+#[tokio::test]
+async fn each_question_names_the_thing_and_its_workspace() {
+    let hooks = Hooks::new().await;
+    let made =
+        async |create: &[&str], field: &str| hooks.json(create).await[field].as_str().unwrap().to_owned();
+    let key = made(&["key", "create", "--name", "billing", "--scope", "*"], "keyId").await;
+    let endpoint = hooks.endpoint().await;
+    let team = made(&["team", "create", "--name", "Sales"], "teamId").await;
+    let brand = made(&["brand", "create", "--name", "Élan"], "brandId").await;
+    let line = ["line", "create", "--channel", "700", "--brand", &brand, "--business-account", "1"];
+    hooks.json(&[&line[..], &["--token", "t", "--name", "Main"]].concat()).await;
+    let template = made(&["template", "create", "--name", "hello", "--language", "es"], "templateId").await;
+    hooks.json(&["capture", "set"]).await;
+    let of = " of workspace \"Aster\": ";
+    for (command, thing) in [
+        (&["key", "revoke", "--key", &key][..], format!("API key \"billing\" ({key}){of}")),
+        (&["team", "delete", "--team", &team], format!("Team \"Sales\" ({team}){of}")),
+        (&["brand", "delete", "--brand", &brand], format!("Brand \"Élan\" ({brand}){of}")),
+        (&["line", "delete", "--channel", "700"], format!("Line \"Main\" (700){of}")),
+        (
+            &["template", "delete", "--template", &template],
+            format!("Template \"hello\" in es ({template}){of}"),
+        ),
+        (&["capture", "disable"], format!("Lead capture{of}")),
+        (&["capture", "rotate-key"], format!("Lead capture{of}")),
+        (&["opt-out", "remove", "--cellphone", "+34600111222"], format!("Number +34600111222{of}")),
+        (
+            &["webhook", "activate", "--endpoint", &endpoint],
+            format!("Webhook endpoint https://hooks.example.com/in ({endpoint}){of}"),
+        ),
+    ] {
+        let ran = hooks.desk.run_at_terminal("n\n", &hooks.within(command)).await;
+        assert!(ran.err.starts_with(&thing), "{command:?}: {}", ran.err);
+        assert_eq!(ran.status, 1);
+    }
+    let platform = ["template", "create", "--platform", "--name", "hi", "--language", "en"];
+    let template = hooks.desk.json(&platform).await["templateId"].as_str().unwrap().to_owned();
+    let delete = ["template", "delete", "--platform", "--template", &template];
+    let asked = hooks.desk.run_at_terminal("n\n", &delete).await.err;
+    assert!(asked.starts_with(&format!("Template \"hi\" in en ({template}) of the platform: ")), "{asked}");
+    // Nobody is asked about what does not exist.
+    let nobody = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
+    let ran = hooks.desk.run_at_terminal("", &hooks.within(&["team", "delete", "--team", nobody])).await;
+    assert_eq!(ran.err, format!("The workspace has no team {nobody}.\n"));
 }
 
 #[tokio::test]

@@ -390,6 +390,20 @@ async fn an_export_has_no_formulas_and_an_import_restores_the_text() {
     assert_eq!(book.taken(&csv).await, report(0, 0, 7));
     assert_eq!(book.export().await, stored, "an import of the export changes nothing");
 
+    // No separator makes a formula, whatever program reads the file.
+    let hostile = "cellphone,lastName\n+34600111220,\"Ana;=cmd|' /C calc'!A0\"\n+34600111221,\"a\t@x,+1\"\n";
+    book.taken(hostile).await;
+    let csv = book.export_csv().await;
+    for separator in [',', ';', '\t'] {
+        let mut cells =
+            csv.lines().flat_map(|line| line.split(separator)).map(|cell| cell.trim_start_matches('"'));
+        let formula = cells.find(|cell| cell.starts_with(['=', '@', '-']) || cell.starts_with("+1"));
+        assert_eq!(formula, None, "{separator:?}: {csv}");
+    }
+    let stored = book.export().await;
+    assert_eq!(book.taken(&csv).await, report(0, 0, 7));
+    assert_eq!(book.export().await, stored);
+
     let raw = book.desk.run(&["contacts", "export", "--workspace", &book.workspace, "--raw"]).await.out;
     assert!(raw.contains(",@SUM(A1),") && !csv.contains(",@SUM(A1),"), "{raw}");
 }

@@ -578,6 +578,33 @@ async fn a_command_that_waits_for_a_job_shows_its_result() {
 }
 
 #[tokio::test]
+async fn a_retry_that_waits_fails_if_the_attempt_is_not_acknowledged() {
+    for (status, next, expected) in [(204, Next::Delivered, 0), (500, Next::Exhausted, 1)] {
+        for counts in [[1, u64::from(status == 204), 0], [0, 0, 1]] {
+            let hooks = Hooks::new().await;
+            let endpoint = hooks.endpoint().await;
+            let delivery = exhausted(&hooks, &endpoint).await;
+            let retry = hooks.within(&["delivery", "retry", "--delivery", &delivery]);
+            let id = id_in(&hooks.desk.json(&retry).await);
+            hooks.pass(1);
+            hooks.attempted(&delivery, status, next).await;
+            hooks.carried_out(hooks.delivery(&delivery).await.slot, &id, counts, true).await;
+            assert_eq!(hooks.desk.run(&retry).await.status, 0, "without --wait");
+            let id = id_in(&hooks.desk.json(&retry).await);
+            let wait = [&retry[..], &["--wait"]].concat();
+            let carry_out = async {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                hooks.carried_out(hooks.delivery(&delivery).await.slot, &id, counts, true).await;
+            };
+            let (ran, ()) = join(hooks.desk.run(&wait), carry_out).await;
+            let refusal = format!("The delivery {delivery} was attempted and is not acknowledged (500).\n");
+            let err = if expected == 1 { refusal.as_str() } else { "" };
+            assert_eq!((ran.status, ran.err.as_str()), (expected, err), "{status} {counts:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_message_that_the_queue_refuses_is_left_to_the_sweeper() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;

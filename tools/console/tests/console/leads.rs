@@ -81,19 +81,61 @@ async fn leads_are_listed_newest_first_by_state_and_up_to_a_limit() {
         "createdAt": "2026-01-02T03:04:08.678Z",
         "error": "NO_ANSWER",
         "errorInWords": "WhatsApp did not answer: nobody knows whether the person received the message",
+        "landingUri": "https://www.example.com/spring?utm_source=search",
+        "name": "Ana Pérez",
         "requestId": "00000000-0000-4000-8000-000000000014",
         "state": "UNKNOWN",
-        "updatedAt": "2026-01-02T03:04:08.678Z"
+        "updatedAt": "2026-01-02T03:04:08.678Z",
+        "utm": {
+          "utm_source": "search"
+        }
       }
     ]
     "#);
     assert_snapshot!(leads.desk.run(&leads.within(&["lead", "list"])).await.out, @"
-    LEAD                                  STATE    NUMBER        BRAND  CREATED                   UPDATED                   ERROR
-    00000000-0000-4000-8000-000000000014  UNKNOWN  +34600111203  brand  2026-01-02T03:04:08.678Z  2026-01-02T03:04:08.678Z  NO_ANSWER: WhatsApp did not answer: nobody knows whether the person received the message
-    00000000-0000-4000-8000-00000000000f  SENT     +34600111202  brand  2026-01-02T03:04:07.678Z  2026-01-02T03:04:07.678Z  -
-    00000000-0000-4000-8000-00000000000a  QUEUED   +34600111201  brand  2026-01-02T03:04:06.678Z  2026-01-02T03:04:06.678Z  -
-    00000000-0000-4000-8000-000000000005  UNKNOWN  +34600111200  brand  2026-01-02T03:04:05.678Z  2026-01-02T03:04:05.678Z  NO_ANSWER: WhatsApp did not answer: nobody knows whether the person received the message
+    LEAD                                  STATE    NUMBER        NAME       PAGE                                              CAMPAIGN           BRAND  CREATED                   ERROR
+    00000000-0000-4000-8000-000000000014  UNKNOWN  +34600111203  Ana Pérez  https://www.example.com/spring?utm_source=search  utm_source=search  brand  2026-01-02T03:04:08.678Z  NO_ANSWER: WhatsApp did not answer: nobody knows whether the person received the message
+    00000000-0000-4000-8000-00000000000f  SENT     +34600111202  Ana Pérez  https://www.example.com/spring?utm_source=search  utm_source=search  brand  2026-01-02T03:04:07.678Z  -
+    00000000-0000-4000-8000-00000000000a  QUEUED   +34600111201  Ana Pérez  https://www.example.com/spring?utm_source=search  utm_source=search  brand  2026-01-02T03:04:06.678Z  -
+    00000000-0000-4000-8000-000000000005  UNKNOWN  +34600111200  Ana Pérez  https://www.example.com/spring?utm_source=search  utm_source=search  brand  2026-01-02T03:04:05.678Z  NO_ANSWER: WhatsApp did not answer: nobody knows whether the person received the message
     ");
+}
+
+#[tokio::test]
+async fn leads_are_exported_as_guarded_csv_or_json() {
+    let hostile = |lead: &mut Lead| {
+        lead.name = domain::lead::LeadName::parse("Ana;=cmd|' /C calc'!A0").ok();
+        let utm = [("utm_source", "=1+1"), ("utm_medium", "mail"), ("gclid", "x"), ("fbclid", "@y")];
+        let utm = utm.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        lead.utm = domain::lead::Utm::of(utm.into()).unwrap();
+    };
+    let (leads, ids) = Leads::with(&[&hostile, &ended(LeadState::Sent, None)]).await;
+    let export = leads.within(&["lead", "export"]);
+    let csv = leads.desk.run(&export).await.out;
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(
+        rows[0],
+        "requestId,createdAt,state,error,name,cellphone,brandId,landingUri,utm_source,utm_medium,utm_campaign,\
+        utm_term,utm_content,utm,consentStatus,consentCapturedAt,consentReceivedAt,userAgent,score,contactId,\
+        conversationId"
+    );
+    assert!(rows.len() == 3 && rows[1].starts_with(&ids[1]) && rows[2].starts_with(&ids[0]), "{csv}");
+    assert!(rows[1].contains(",SENT,,Ana P\u{e9}rez,+34600111201,brand,"), "{csv}");
+    assert!(rows[2].contains(",Ana;'=cmd|' /C calc'!A0,+34600111200,"), "{csv}");
+    assert!(rows[2].contains(",'=1+1,mail,,,,fbclid=@y; gclid=x,GRANTED,"), "{csv}");
+    let raw = leads.desk.run(&[&export[..], &["--raw"]].concat()).await.out;
+    assert!(raw.contains(",Ana;=cmd|") && raw.contains(",=1+1,"), "{raw}");
+    let json = leads.json(&["lead", "export"]).await;
+    let shown = leads.json(&["lead", "show", "--lead", &ids[0]]).await;
+    assert_eq!(json.as_array().unwrap()[1], shown);
+    assert_eq!(leads.json(&["lead", "export", "--state", "SENT"]).await.as_array().unwrap().len(), 1);
+    assert_eq!(leads.json(&["lead", "export", "--state", "FAILED"]).await, json!([]));
+    let file = std::env::temp_dir().join(format!("leads-{}.csv", std::process::id()));
+    let path = file.to_str().unwrap();
+    let written = leads.json(&["lead", "export", "--output", path]).await;
+    assert_eq!(written, json!({ "exported": 2, "file": path }));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), csv);
+    std::fs::remove_file(&file).unwrap();
 }
 
 #[tokio::test]
@@ -107,6 +149,7 @@ async fn a_list_may_be_longer_than_one_page_of_the_table() {
     let leads = Leads { desk: Desk::over(world.db), workspace };
     let all = leads.listed(&["--limit", "1000"]).await;
     assert_eq!(all.len(), 105);
+    assert_eq!(leads.json(&["lead", "export"]).await.as_array().unwrap().len(), 105);
     assert_eq!(leads.listed(&[]).await, all[..50]);
     assert_eq!(leads.listed(&["--limit", "103"]).await, all[..103]);
     assert_eq!(leads.listed(&["--after", &all[99]]).await, all[100..]);

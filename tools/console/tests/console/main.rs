@@ -100,8 +100,13 @@ impl Desk {
     /// Runs a command line as a person at a terminal, who types `input`.
     async fn run_at_terminal(&self, input: &str, arguments: &[&str]) -> Ran {
         let (out, err) = (Pipe::default(), Pipe::default());
-        let mut terminal =
-            Terminal { is_watched: true, has_person: true, has_colours: true, ..terminal(input, &out, &err) };
+        let mut terminal = Terminal {
+            is_watched: true,
+            has_person: true,
+            has_colours: true,
+            width: Some(1_000),
+            ..terminal(input, &out, &err)
+        };
         let status = self.run_in(&mut terminal, arguments).await;
         Ran { status, out: out.text(), err: err.text() }
     }
@@ -160,6 +165,7 @@ fn terminal(input: &str, out: &Pipe, err: &Pipe) -> Terminal {
         is_watched: false,
         has_person: false,
         has_colours: false,
+        width: None,
     }
 }
 

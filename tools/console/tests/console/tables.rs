@@ -1,6 +1,9 @@
 //! What all tables have in common: absent values and colours.
 
-use crate::Desk;
+use console::Terminal;
+use harness::Pipe;
+
+use crate::{Desk, terminal};
 
 #[tokio::test]
 async fn an_absent_value_is_a_hyphen_in_every_table() {
@@ -57,4 +60,53 @@ async fn states_have_colours_at_a_terminal_or_on_request_and_never_in_json() {
     assert!(json.contains("\"active\"") && !json.contains('\u{1b}'));
     let keys = ["key", "list", "--workspace", &workspace, "--color", "always"];
     assert!(!desk.run(&keys).await.out.contains('\u{1b}'), "a table without states has no colours");
+}
+
+#[tokio::test]
+async fn no_text_of_a_third_party_reaches_a_terminal_as_a_command() {
+    let (mut desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", &workspace];
+    desk.input =
+        "email,firstName\nana@example.com,\"Ana\u{1b}]52;c;YQ==\u{7}\u{202e}\u{2028}\u{9b}\nDONE\"\n"
+            .to_owned();
+    desk.json(&[&["contacts", "import", "-"][..], &within].concat()).await;
+    for command in [
+        &["contacts", "list"][..],
+        &["contacts", "show", "--contact", "ana@example.com"],
+        &["contacts", "export"],
+        &["--json", "contacts", "list"],
+        &["--json", "contacts", "export"],
+        &["--json", "contacts", "show", "--contact", "ana@example.com"],
+    ] {
+        let ran = desk.run_at_terminal("", &[command, &within].concat()).await;
+        let hostile = |c: char| c != '\n' && !domain::text::is_printable(c);
+        assert!(ran.out.contains("Ana") && !ran.out.contains(hostile), "{command:?}: {:?}", ran.out);
+        assert!(!ran.out.contains("\nDONE"), "{command:?}: a forged row: {}", ran.out);
+    }
+    let json = desk.json(&[&["contacts", "list"][..], &within].concat()).await;
+    assert_eq!(json[0]["firstName"], "Ana\u{1b}]52;c;YQ==\u{7}\u{202e}\u{2028}\u{9b}\nDONE");
+    let refused = ["contacts", "import", "no\u{1b}]52;c;YQ==\u{7}such.csv"];
+    let ran = desk.run(&[&refused[..], &within].concat()).await;
+    assert!(ran.status == 1 && !ran.err.contains('\u{1b}'), "{ran:?}");
+}
+
+#[tokio::test]
+async fn tables_fit_the_terminal_and_are_not_wrapped_otherwise() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", &workspace];
+    let urls = ["https://hooks.example.com/in", "https://hooks.example.com/of/a/long/path"];
+    for url in urls {
+        desk.json(&[&["webhook", "create", "--url", url, "--api-key", "k"][..], &within].concat()).await;
+    }
+    let list = [&["webhook", "list"][..], &within].concat();
+    let whole = desk.run(&list).await.out;
+    assert_eq!(whole.lines().count(), 3, "{whole}");
+    for width in [60, 100, 150] {
+        let (out, err) = (Pipe::default(), Pipe::default());
+        let mut terminal = Terminal { width: Some(width), ..terminal("", &out, &err) };
+        assert_eq!(desk.run_in(&mut terminal, &list).await, 0);
+        let shown = out.text();
+        assert!(shown.lines().all(|line| line.chars().count() <= width), "{width}: {shown}");
+        assert!(urls.iter().all(|url| shown.contains(url)), "{width}: {shown}");
+    }
 }

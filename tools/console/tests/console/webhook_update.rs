@@ -20,6 +20,29 @@ impl Hooks {
 }
 
 #[tokio::test]
+async fn an_api_key_is_read_from_a_file_that_hides_it_from_other_users() {
+    let mut hooks = Hooks::new().await;
+    hooks.desk.input = "from-input\r\n".to_owned();
+    let url = ["--url", "https://hooks.example.com/in"];
+    let create = [&["webhook", "create", "--api-key-file", "-"][..], &url].concat();
+    let endpoint = hooks.json(&create).await["endpointId"].as_str().unwrap().to_owned();
+    let key = async || hooks.secrets_of(&endpoint).await.api_key.expose().to_owned();
+    assert_eq!(key().await, "from-input");
+    let file = std::env::temp_dir().join(format!("api-key-{}", std::process::id()));
+    std::fs::write(&file, "from-file\n").unwrap();
+    let path = file.to_str().unwrap();
+    hooks.update(&endpoint, &["--api-key-file", path]).await;
+    assert_eq!(key().await, "from-file");
+    std::fs::remove_file(&file).unwrap();
+    let both = [&create[..], &["--api-key", "k"]].concat();
+    assert_eq!(hooks.desk.run(&hooks.within(&both)).await.status, 2);
+    let none = [&["webhook", "create"][..], &url].concat();
+    assert_eq!(hooks.desk.run(&hooks.within(&none)).await.status, 2);
+    hooks.desk.input = "a b".to_owned();
+    assert_snapshot!(hooks.refused(&create).await, @"The customer's API key is invalid: should be 1 to 256 visible ASCII characters, without spaces.");
+}
+
+#[tokio::test]
 async fn an_endpoint_gets_a_new_url_key_and_events_and_keeps_its_secrets_and_deliveries() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--event", "contact.updated", "--max-per-second", "9"]).await;

@@ -40,6 +40,36 @@ async fn the_first_workspace_creates_the_cursor_key_and_the_second_keeps_it() {
 }
 
 #[tokio::test]
+async fn a_workspace_is_named_by_its_name_or_its_id() {
+    let desk = Desk::new().await;
+    let made = desk.json(&["workspace", "create", "--name", "Aster Travel"]).await;
+    for name in ["Aster Travel", "aster travel", " ASTER TRAVEL "] {
+        assert_eq!(desk.json(&["workspace", "show", "--workspace", name]).await, made, "{name:?}");
+    }
+    let create = ["team", "create", "--workspace", "Aster Travel", "--name", "Sales"];
+    let team = desk.json(&create).await["teamId"].as_str().unwrap().to_owned();
+    let renamed = ["team", "rename", "--workspace", "Aster Travel", "--team", &team, "--name", "Support"];
+    assert_eq!(desk.json(&renamed).await["name"], "Support");
+    let template = ["template", "create", "--workspace", "Aster Travel", "--name", "t", "--language", "es"];
+    assert_eq!(desk.json(&template).await["scope"], "WORKSPACE");
+    let app = [
+        "provider",
+        "create",
+        "--app",
+        "7",
+        "--secret",
+        "0123456789abcdef",
+        "--only-workspace",
+        "Aster Travel",
+    ];
+    assert_eq!(desk.json(&app).await["workspaceId"], made["workspaceId"]);
+    assert_snapshot!(desk.refused(&["team", "list", "--workspace", "Astro"]).await, @r#"There is no workspace "Astro"."#);
+    desk.json(&["workspace", "create", "--name", "ASTER TRAVEL"]).await;
+    let refused = desk.refused(&["team", "list", "--workspace", "Aster Travel"]).await;
+    assert_snapshot!(refused, @r#"2 workspaces have the name "Aster Travel": give one of their ids: 00000000-0000-4000-8000-000000000001, 00000000-0000-4000-8000-000000000007."#);
+}
+
+#[tokio::test]
 async fn a_given_workspace_id_can_be_used_once() {
     let desk = Desk::new().await;
     let id = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";

@@ -133,6 +133,40 @@ fn origins_parse_only_in_the_spelling_of_browsers() {
 }
 
 #[test]
+fn an_origin_that_an_owner_writes_becomes_the_one_that_browsers_send() {
+    for (written, expected) in [
+        ("https://Shop.example.com/", "https://shop.example.com"),
+        (" https://shop.example.com \n", "https://shop.example.com"),
+        ("shop.example.com", "https://shop.example.com"),
+        ("Shop.example.com:8443/", "https://shop.example.com:8443"),
+        ("HTTPS://SHOP.EXAMPLE.COM:443", "https://shop.example.com"),
+        ("https://b\u{fc}cher.example/", "https://xn--bcher-kva.example"),
+        ("http://localhost:3000/", "http://localhost:3000"),
+    ] {
+        assert_eq!(
+            WebOrigin::written(written).map(|origin| origin.as_str().to_owned()),
+            Ok(expected.to_owned()),
+            "{written:?}"
+        );
+    }
+    for wrong in [
+        "",
+        "https://",
+        "http://shop.example.com",
+        "https://shop.example.com/spring",
+        "https://shop.example.com/?a=1",
+        "https://shop.example.com/#a",
+        "https://a:b@shop.example.com",
+        "https://*.example.com",
+        "https://a.example https://b.example",
+        "ftp://shop.example.com",
+        "mailto:a@shop.example.com",
+    ] {
+        assert!(WebOrigin::written(wrong).is_err(), "{wrong:?}");
+    }
+}
+
+#[test]
 fn the_brand_is_the_leads_own_or_the_default_and_must_exist() {
     let brand = |id: &str| BrandId::parse(id).unwrap();
     let there = Brand::new(brand("aster"), workspace(), "Aster", NOW).unwrap();
