@@ -18,8 +18,8 @@ export const stack = JSON.parse(readFileSync(process.env.STACK_FILE ?? `${ROOT}.
 export const workspace = stack.workspaces[0];
 
 /** Launches the browser as Playwright does by default: no window, no sandbox (containers have none), no own traffic. */
-export function launch() {
-  return playwright.launch({ executablePath: chromium() });
+export function launch(options = {}) {
+  return playwright.launch({ executablePath: chromium(), ...options });
 }
 
 /** Opens a page in a new browser context, which has no cached preflight. */

@@ -1,10 +1,11 @@
 """Starts the AWS emulator (ministack) for the local stack.
 
-    emulator.py --port PORT --logs FOLDER
+    emulator.py --port PORT --proxy-port PORT --logs FOLDER
 
 Ministack's own environment variables configure everything else. This launcher removes two of its delays (a warm
-invocation then takes about 4 ms instead of 97), makes it evaluate policies as AWS does, and writes the output of each
-function to FOLDER/<function>.log.
+invocation then takes about 4 ms instead of 97), makes it evaluate policies as AWS does, refuses what web pages send
+(guard.py), and writes the output of each function to FOLDER/<function>.log. The proxy port is the one that functions call: a proxy in
+front of the emulator passes Host on as it is. Without a proxy it is the emulator's own port.
 
 The emulator runs exactly as long as its standard input is open. When the program that started it ends, for any reason,
 the emulator and all its function processes end too.
@@ -18,13 +19,16 @@ import socketserver
 import sys
 import threading
 
+import guard
+
 CHANGED = (
     "The emulator has changed: {} is not what it was in ministack 1.5.33. "
     "Install the version in tools/local/requirements.txt, or adapt tools/local/emulator.py."
 )
 
 try:
-    from ministack.core import iam_actions, iam_evaluator, lambda_runtime
+    from ministack import app as gateway
+    from ministack.core import iam_actions, iam_evaluator, lambda_runtime, router
     from ministack.services import lambda_svc
 except ImportError as error:
     sys.exit(CHANGED.format(error.name))
@@ -33,6 +37,7 @@ except ImportError as error:
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--port", required=True)
+    arguments.add_argument("--proxy-port", required=True)
     arguments.add_argument("--logs", required=True)
     options = arguments.parse_args()
 
@@ -43,12 +48,12 @@ def main():
     allow_batches_like_single_messages()
     read_concurrency_as_a_number()
     keep_function_logs(options.logs)
+    refuse_pages({int(options.port), int(options.proxy_port)})
+    refuse_pages_at_runtime_apis()
 
     os.environ["GATEWAY_PORT"] = options.port
     sys.argv = ["ministack"]
-    from ministack.app import main as serve
-
-    serve()
+    gateway.main()
 
 
 def end_with_starter():
@@ -124,6 +129,33 @@ def keep_function_logs(folder):
             pump(self, Kept(stream, log), log_queue)
 
     worker._pump_output = pump_and_keep
+
+
+def refuse_pages(ports):
+    """Ministack serves the application that its module holds when it starts."""
+    served = expected(gateway, "app", ["scope", "receive", "send"])
+    service_of = expected(router, "detect_service", ["method", "path", "headers", "query_params"])
+    gateway.app = guard.Guard(served, ports, lambda *request: service_of(*request) == "s3")
+
+
+def refuse_pages_at_runtime_apis():
+    """Each function process has a port from which it gets its invocations."""
+    worker = expected(lambda_runtime, "ProvidedWorker")
+    handler_class = expected(worker, "_build_handler_class", ["generation", "pending"])
+
+    def guarded_handler_class(self, generation, pending):
+        class Guarded(handler_class(self, generation, pending)):
+            def parse_request(self):
+                if not super().parse_request():
+                    return False
+                reason = guard.reason_to_refuse(self.headers.items(), {self.server.server_address[1]})
+                if reason is not None:
+                    self.send_error(403, reason)
+                return reason is None
+
+        return Guarded
+
+    worker._build_handler_class = guarded_handler_class
 
 
 class Kept:

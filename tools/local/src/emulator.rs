@@ -90,6 +90,7 @@ fn command(checkout: &Checkout, port: u16, aws_url: &str) -> Result<Command, Pro
     command
         .arg(checkout.file("tools/local/emulator.py"))
         .args(["--port", &port.to_string(), "--logs", &checkout.path_text("logs")])
+        .args(["--proxy-port", aws_url.rsplit(':').next().unwrap_or_default()])
         // Functions inherit this environment. The machine's own settings must not affect their behaviour.
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -140,7 +141,8 @@ async fn ready(port: u16) {
 
 async fn healthy(port: u16) -> std::io::Result<bool> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
-    stream.write_all(b"GET /_ministack/health HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n").await?;
+    let request = format!("GET /_ministack/health HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
     let mut status = [0; 12];
     stream.read_exact(&mut status).await?;
     Ok(status.ends_with(b" 200"))

@@ -10,6 +10,7 @@ mod console;
 mod demo;
 mod deployment;
 mod emulator;
+mod guard;
 pub mod landing;
 mod options;
 mod ports;

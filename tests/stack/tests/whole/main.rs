@@ -16,3 +16,4 @@ mod sending;
 mod stack;
 mod surface;
 mod two_way;
+mod web_pages;

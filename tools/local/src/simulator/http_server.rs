@@ -18,6 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 use super::ledger::{Entry, Ledger};
+use crate::guard::{self, Scheme};
 
 /// A request with its complete body.
 pub(crate) struct Asked {
@@ -101,17 +102,18 @@ where
     F: Future<Output = Reaction> + Send + 'static,
 {
     let _ = stream.set_nodelay(true);
+    let Ok(port) = stream.local_addr().map(|address| address.port()) else { return };
     match tls {
-        None => serve(stream, handler).await,
+        None => serve(stream, Scheme::Http, port, handler).await,
         Some(tls) => {
             if let Ok(stream) = tls.accept(stream).await {
-                serve(stream, handler).await;
+                serve(stream, Scheme::Https, port, handler).await;
             }
         }
     }
 }
 
-async fn serve<S, H, F>(stream: S, handler: Arc<H>)
+async fn serve<S, H, F>(stream: S, scheme: Scheme, port: u16, handler: Arc<H>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Fn(Asked) -> F + Send + Sync + 'static,
@@ -121,6 +123,10 @@ where
         let handler = Arc::clone(&handler);
         async move {
             let (head, body) = request.into_parts();
+            if let Some(reason) = guard::refusal(&head.headers, scheme, port) {
+                let why = "The local stack refuses this request, because a web page may have sent it";
+                return Ok(text(StatusCode::FORBIDDEN, &format!("{why}: {reason}.")));
+            }
             let Ok(body) = body.collect().await else {
                 return Ok(text(StatusCode::BAD_REQUEST, "the body ended too early"));
             };
