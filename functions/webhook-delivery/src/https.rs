@@ -1,5 +1,6 @@
 //! The HTTPS transport to the receivers.
 
+mod answers;
 mod connections;
 mod control;
 mod dial;

@@ -105,15 +105,23 @@ impl Jitter {
     }
 }
 
-/// Parses a `Retry-After` header: seconds, or an HTTP date in one of HTTP's three formats. Returns `None` for
-/// anything else.
+/// Parses a `Retry-After` header: seconds, or an HTTP date in one of HTTP's three formats. Some servers send the time itself in
+/// seconds or milliseconds since 1970: nobody asks for a wait of decades, so a number of that size is a time. Returns
+/// `None` for anything else.
 pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     const HTTP_DATES: [&str; 3] =
         ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        // A number that does not fit is greater than any wait that is used.
-        return Some(Duration::from_secs(text.parse().unwrap_or(u64::from(u32::MAX))));
+        const THIRTY_YEARS: i64 = 1_000_000_000;
+        const IN_MILLIS: i64 = THIRTY_YEARS * 1_000;
+        return Some(match text.parse::<i64>().ok() {
+            Some(seconds @ 0..THIRTY_YEARS) => Duration::from_secs(seconds.unsigned_abs()),
+            Some(time @ THIRTY_YEARS..IN_MILLIS) => Timestamp::from_millis(time * 1_000).since(now),
+            Some(time) => Timestamp::from_millis(time).since(now),
+            // It is greater than any wait that is used.
+            None => Duration::from_secs(u64::from(u32::MAX)),
+        });
     }
     let date = HTTP_DATES.iter().find_map(|form| jiff::civil::DateTime::strptime(form, text).ok())?;
     let at = jiff::tz::TimeZone::UTC.to_timestamp(date).ok()?;
@@ -174,7 +182,11 @@ mod tests {
         let read = |text| parse_retry_after(text, NOW);
         assert_eq!(read("120"), Some(secs(120)));
         assert_eq!(read(" 0 "), Some(secs(0)));
+        assert_eq!(read("999999999"), Some(secs(999_999_999)));
         assert!(read("99999999999999999999999") > Some(secs(1_000_000)));
+        assert_eq!(read("1767323105"), Some(Duration::from_millis(59_322)), "seconds since 1970");
+        assert_eq!(read("1767323105000"), Some(Duration::from_millis(59_322)), "milliseconds since 1970");
+        assert_eq!(read("1000000000"), Some(secs(0)), "a time in the past = at once");
         let minute = Some(Duration::from_millis(59_322));
         assert_eq!(read("Fri, 02 Jan 2026 03:05:05 GMT"), minute);
         assert_eq!(read("Friday, 02-Jan-26 03:05:05 GMT"), minute);

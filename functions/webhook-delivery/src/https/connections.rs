@@ -31,6 +31,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use url::Host;
 
+use super::answers::{Answers, Begins};
 use super::control::Control;
 use super::dial::{self, Dial, DialError};
 use crate::transport::Unanswered;
@@ -180,9 +181,10 @@ impl Connections {
             Ok(Err(error)) if is_tls(&error) => return Err(AttemptError::TlsFailed.into()),
             Ok(Err(_)) | Err(_) => return Err(connect_error().into()),
         };
+        let (stream, begins) = Answers::of(stream);
         let shaken = http1::handshake(TokioIo::new(stream)).await;
         let (sender, wire) = shaken.map_err(|_| AttemptError::ConnectFailed)?;
-        Ok(Connection { sender, wire: Wire(Some(Box::pin(wire))), _permit: permit })
+        Ok(Connection { sender, begins, wire: Wire(Some(Box::pin(wire))), _permit: permit })
     }
 
     fn locked(&self) -> MutexGuard<'_, VecDeque<Kept>> {
@@ -202,6 +204,7 @@ fn close_old(kept: &mut VecDeque<Kept>) {
 /// An open connection. Dropping it closes it.
 pub(super) struct Connection {
     sender: SendRequest<Full<Bytes>>,
+    begins: Begins,
     wire: Wire,
     // This field is below `wire`, so the socket closes before its permit is released.
     _permit: SocketPermit,
@@ -214,6 +217,7 @@ impl Connection {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
+        self.begins.now();
         let sent = self.sender.try_send_request(request);
         self.wire.carry(sent).await
     }
@@ -231,7 +235,7 @@ impl Connection {
 
     /// Closes an idle connection and tells the receiver (TLS `close_notify`).
     fn close(self) {
-        let Self { sender, mut wire, _permit: permit } = self;
+        let Self { sender, mut wire, _permit: permit, .. } = self;
         drop(sender);
         wire.drive(&mut Context::from_waker(Waker::noop()));
         drop(wire);
@@ -242,7 +246,7 @@ impl Connection {
 /// Moves bytes between the socket and the requests, until the connection ends.
 struct Wire(Option<Pin<Box<Http>>>);
 
-type Http = http1::Connection<TokioIo<TlsStream<TcpStream>>, Full<Bytes>>;
+type Http = http1::Connection<TokioIo<Answers<TlsStream<TcpStream>>>, Full<Bytes>>;
 
 impl Wire {
     async fn carry<T>(&mut self, work: impl Future<Output = T>) -> T {

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use webhook_delivery::{Addresses, Answer, Https, Lookup, Post, Transport, Unanswered};
 
 const BODY: &str = "{\"eventId\":\"e\",\"payload\":{\"firstName\":\"José\"}}";
-const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// Resolves the names of a test and no others.
 #[derive(Default)]
@@ -45,11 +45,11 @@ fn https(trusted: &str, ca: &str, time: Duration, names: Names) -> Https {
 }
 
 /// A transport that trusts a receiver.
-fn trusting(receiver: &Receiver, time: Duration) -> Https {
+pub(crate) fn trusting(receiver: &Receiver, time: Duration) -> Https {
     https(&receiver.url(""), &receiver.ca, time, Names::default())
 }
 
-async fn post(https: &Https, url: &str) -> Result<Answer, AttemptError> {
+pub(crate) async fn post(https: &Https, url: &str) -> Result<Answer, AttemptError> {
     sent(https, url).await.map_err(|unanswered| match unanswered {
         Unanswered::Failed(error) => error,
         Unanswered::NotSent => panic!("the request was not sent"),

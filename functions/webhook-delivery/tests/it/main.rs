@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod answers;
 mod cost;
 mod crash_recovery;
 mod delivery_life;

@@ -17,6 +17,8 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 pub(crate) enum Behaviour {
     /// Sends these bytes and closes the connection.
     Answers(Vec<u8>),
+    /// Sends these bytes and waits for the next request.
+    Keeps(Vec<u8>),
     /// Sends these bytes after this time.
     Late(Duration, Vec<u8>),
     /// Reads the request and never answers.
@@ -103,7 +105,7 @@ pub(crate) fn response(status: &str, headers: &str, body: &str) -> Behaviour {
 
 async fn answer(stream: &mut (impl AsyncWrite + Unpin), behaviour: &Behaviour) {
     match behaviour {
-        Behaviour::Answers(bytes) => {
+        Behaviour::Answers(bytes) | Behaviour::Keeps(bytes) => {
             let _ = stream.write_all(bytes).await;
             let _ = stream.flush().await;
         }
