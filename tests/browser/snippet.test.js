@@ -30,7 +30,8 @@ let server;
 let allowed;
 before(async () => {
   browser = await launch();
-  server = createServer((request, response) => response.setHeader('content-type', 'text/html').end(empty(snippet())));
+  server = createServer((request, response) =>
+    response.setHeader('content-type', 'text/html').end(empty((VARIANTS[request.url] ?? snippet)())));
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   allowed = `http://127.0.0.1:${server.address().port}`;
   execSync(`${stack.console} capture set --workspace ${workspace.workspaceId} --origin ${allowed}`);
@@ -39,6 +40,12 @@ after(() => {
   server?.close();
   return browser?.close();
 });
+
+/** What owners change in the snippet, by the path of the page. */
+const VARIANTS = {
+  '/spanish': () => snippet().replace('const country = null;', "const country = 'ES';"),
+  '/local': () => snippet().replace("recaptchaV3('YOUR_SITE_KEY')", PAGE.match(/the token ``(async .*?) ``/)[1]),
+};
 
 /** An empty page with something in it. */
 function empty(content) {
@@ -58,7 +65,7 @@ async function pasted(url) {
   const page = await context.newPage();
   await page.route('https://www.google.com/recaptcha/**', (route) =>
     route.fulfill({ contentType: 'text/javascript', body: RECAPTCHA }));
-  const script = page.waitForResponse(/lead-capture-1\.js$/);
+  const script = page.waitForResponse(/lead-capture-2\.js$/);
   await page.goto(url);
   return { page, script: await script };
 }
@@ -94,6 +101,55 @@ test('the pasted snippet asks for a country code, and says when to try again', a
   await send(page, '+34600300102');
   await page.getByRole('status').getByText('Please try again in a moment.').waitFor();
   assert.ok(await page.getByRole('button').isEnabled());
+});
+
+/** What has the focus. */
+const focused = (page) => page.evaluate(() => document.activeElement.getAttribute('role') ?? document.activeElement.name);
+
+test('the pasted snippet says what happens, and the focus stays there', async () => {
+  const { page } = await pasted(allowed);
+  await send(page, '12');
+  await page.getByRole('status').getByText('Please give your number').waitFor();
+  assert.equal(await focused(page), 'phone');
+
+  let answered;
+  await page.route('**/campaign-leads**', async (route) => {
+    await new Promise((resolve) => (answered = resolve));
+    await route.fulfill({ status: 503, body: '' });
+  });
+  await send(page, '+34600300104');
+  await page.getByRole('status').getByText('Sending…').waitFor();
+  assert.equal(await focused(page), 'status');
+  assert.ok(await page.getByRole('button').isDisabled());
+  assert.deepEqual(await violations(page), []);
+
+  await until('the request', () => answered);
+  answered();
+  await page.getByRole('status').getByText('Please try again in a moment.').waitFor();
+  assert.equal(await focused(page), 'status');
+});
+
+test('the pasted snippet takes numbers of the country that its owner names', async () => {
+  const { page } = await pasted(`${allowed}/spanish`);
+  await send(page, '600 30 01 05');
+  await page.getByRole('status').getByText('Thank you!').waitFor();
+  await until('the message', async () => (await sentTo('+34600300105')).length > 0);
+});
+
+test('the pasted snippet tells the visitor that the script cannot be loaded', async () => {
+  const page = await (await browser.newContext()).newPage();
+  await page.route(/lead-capture-2\.js$/, (route) => route.abort());
+  await page.goto(allowed);
+  await page.getByRole('status').getByText('This form does not work at the moment.').waitFor();
+  assert.ok(await page.getByRole('button').isDisabled());
+  assert.deepEqual(await violations(page), []);
+});
+
+test('the own page works with a token that the local captcha accepts, as docs/lead-capture.md says', async () => {
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(`${allowed}/local`);
+  await send(page, '+34600300106');
+  await page.getByRole('status').getByText('Thank you!').waitFor();
 });
 
 test('a page of another origin loads the script but cannot send a lead', async () => {

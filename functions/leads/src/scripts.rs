@@ -2,7 +2,10 @@
 //! (`docs/decisions/0049-the-capture-api-serves-its-script.md`).
 
 /// A script by its file name.
-pub const SCRIPTS: [(&str, &str); 1] = [("lead-capture-1.js", include_str!("../scripts/lead-capture-1.js"))];
+pub const SCRIPTS: [(&str, &str); 2] = [
+    ("lead-capture-1.js", include_str!("../scripts/lead-capture-1.js")),
+    ("lead-capture-2.js", include_str!("../scripts/lead-capture-2.js")),
+];
 
 /// The content of a script.
 pub fn named(name: &str) -> Option<&'static str> {

@@ -22,7 +22,7 @@ const SAY = {
 };
 
 // Your own page imports this script by its whole URL. Here the host is known only when the stack runs.
-const SCRIPT = '/api/v1/leadscout/scripts/lead-capture-1.js';
+const SCRIPT = '/api/v1/leadscout/scripts/lead-capture-2.js';
 
 let loading = load();
 let consentedAt = null;

@@ -42,7 +42,7 @@ async fn both_origins_serve_the_same_page() {
         for (path, content_type, contained) in [
             ("/?utm_source=mail", "text/html; charset=utf-8", "<form"),
             ("/landing.css", "text/css; charset=utf-8", ":focus-visible"),
-            ("/landing.js", "text/javascript; charset=utf-8", "/scripts/lead-capture-1.js"),
+            ("/landing.js", "text/javascript; charset=utf-8", "/scripts/lead-capture-2.js"),
             ("/reference.js", "text/javascript; charset=utf-8", "localStorage"),
         ] {
             let response = get(format!("{origin}{path}")).await;
