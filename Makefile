@@ -10,7 +10,7 @@ CLIENTS := tests/contract/clients
 FUNCTIONS := $(notdir $(wildcard functions/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build engine numbering hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -81,6 +81,11 @@ build: $(VENV)/installed ## build all functions as they are shipped, for both pr
 
 engine: $(VENV)/installed ## provide containers for `sam local` without Docker (as root, until Ctrl-C)
 	@$(VENV)/bin/python tests/sam/engine.py
+
+numbering: $(VENV)/installed ## write the numbering plans of the newest package; then pin its version in tests/requirements.txt and tests/constraints.txt
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade phonenumbers
+	@$(VENV)/bin/python functions/leads/numbering.py
+	@$(VENV)/bin/python functions/leads/numbering.py --check
 
 hooks: $(VENV)/bin/typos ## check format, spelling and message of each commit (prints how to undo it)
 	@sh .githooks/install
