@@ -407,20 +407,51 @@ def queues_are_encrypted(template):
 
 
 @invariant
-def webhook_lanes_have_two_queues_of_their_own_width(template):
-    stack = Stack(template, DeliveryConcurrency="7", SlowDeliveryConcurrency="3")
+def lambda_ends_no_chain_of_messages_that_functions_need(template):
+    """Lambda ends a chain of about 16 invocations that SQS, S3 and SNS connect, unless the function allows it."""
+    stack = Stack(template)
+    queues, buckets = stack.of_type("AWS::SQS::Queue"), stack.of_type("AWS::S3::Bucket")
+    tells = {
+        bucket: {told["Queue"]["Fn::GetAtt"][0] for told in spec.get("NotificationConfiguration", {}).get("QueueConfigurations", [])}
+        for bucket, spec in buckets.items()
+    }
+    reads, invokes = {}, {}
+    for queue, function in _queue_mappings(stack):
+        reads.setdefault(queue, set()).add(_name_of(function))
+    functions = stack.of_type("AWS::Lambda::Function").values()
+    for function in functions:
+        reached = set()
+        for statement in _statements(stack.resources[function["Role"]["Fn::GetAtt"][0]]["Properties"]):
+            owners = {_owner(resource) for resource in _list(statement["Resource"])}
+            if "sqs:SendMessage" in _list(statement["Action"]):
+                reached |= owners & set(queues)
+            if "s3:PutObject" in _list(statement["Action"]):
+                reached |= set().union(*(tells[bucket] for bucket in owners & set(buckets)))
+        name = function["FunctionName"].removeprefix("messaging-")
+        invokes[name] = set().union(*(reads.get(queue, set()) for queue in reached))
+    for function in functions:
+        name = function["FunctionName"].removeprefix("messaging-")
+        chain, new = set(), invokes[name]
+        while new - chain:
+            chain |= new
+            new = set().union(*(invokes[one] for one in new))
+        wanted = "Allow" if name in chain else None
+        if function.get("RecursiveLoop") != wanted:
+            yield f"{name} {'sends to a queue that invokes it' if wanted else 'is in no loop'}, and its RecursiveLoop is {function.get('RecursiveLoop')}"
+
+
+@invariant
+def each_queue_has_a_width_of_its_own(template):
+    stack = Stack(template, **{name: str(width) for width, name in enumerate(WIDTHS.values(), start=3)})
     queues = {
-        stack.resources[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]["QueueName"]: mapping["ScalingConfig"]
+        stack.resources[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]["QueueName"]: mapping.get("ScalingConfig")
         for mapping in stack.of_type("AWS::Lambda::EventSourceMapping").values()
-        if _name_of(_called(stack, mapping["FunctionName"])) == "webhook-delivery"
+        if mapping["EventSourceArn"]["Fn::GetAtt"][1] == "Arn"
     }
-    wanted = {
-        "messaging-webhook-deliveries": {"MaximumConcurrency": "7"},
-        "messaging-webhook-deliveries-slow": {"MaximumConcurrency": "3"},
-    }
+    wanted = {f"messaging-{queue}": {"MaximumConcurrency": str(width)} for width, queue in enumerate(WIDTHS, start=3)}
     if queues != wanted:
-        yield f"the queues of webhook lanes are {queues}, not {wanted}"
-    for name in ("DeliveryConcurrency", "SlowDeliveryConcurrency"):
+        yield f"the widths of the queues are {queues}, not {wanted}"
+    for name in WIDTHS.values():
         spec = template["Parameters"][name]
         if (spec.get("MinValue"), spec.get("MaxValue")) != (2, 1000):
             yield f"{name} allows values that Lambda refuses"

@@ -225,7 +225,11 @@ OPERATIONS = {
     "AWS::Lambda::EventSourceMapping": ("lambda", "CreateEventSourceMapping", {}),
     "AWS::Lambda::Function": (
         "lambda", "CreateFunction",
-        {"ReservedConcurrentExecutions": to("PutFunctionConcurrency", "FunctionName"), "Tags": as_map},
+        {
+            "RecursiveLoop": to("PutFunctionRecursionConfig", "FunctionName"),
+            "ReservedConcurrentExecutions": to("PutFunctionConcurrency", "FunctionName"),
+            "Tags": as_map,
+        },
     ),
     "AWS::Lambda::Permission": ("lambda", "AddPermission", {}),
     "AWS::Lambda::Version": ("lambda", "PublishVersion", {}),

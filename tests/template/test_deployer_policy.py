@@ -52,7 +52,7 @@ NOT_NEEDED = [
     ),
     # code signing, layers, runtimes, scaling, provisioned concurrency
     "lambda:*CodeSigningConfig", "lambda:GetLayerVersion", "lambda:AssociateRuntimeAlias", "lambda:PassCapacityProvider",
-    "lambda:PutFunctionRecursionConfig", "lambda:PutFunctionScalingConfig", "lambda:PutRuntimeManagementConfig",
+    "lambda:PutFunctionScalingConfig", "lambda:PutRuntimeManagementConfig",
     "lambda:PutProvisionedConcurrencyConfig", "lambda:DeleteProvisionedConcurrencyConfig",
     # keys, policies and indexes of log groups
     "logs:*KmsKey", "logs:*LogDelivery", "logs:*DataProtectionPolicy", "logs:*IndexPolicy", "logs:*ResourcePolicy",

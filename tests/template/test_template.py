@@ -220,6 +220,11 @@ MUTATIONS = [
         set_in("DeliveryDeadLetterQueue", "MessageRetentionPeriod", to=345600),
     ),
     ("queues_are_encrypted", remove("DeliveryQueue", "SqsManagedSseEnabled")),
+    ("lambda_ends_no_chain_of_messages_that_functions_need", remove("InboxFunction", "RecursiveLoop")),
+    ("lambda_ends_no_chain_of_messages_that_functions_need", set_in("LeadSenderFunction", "RecursiveLoop", to="Terminate")),
+    ("lambda_ends_no_chain_of_messages_that_functions_need", set_in("UploadsFunction", "RecursiveLoop", to="Allow")),
+    ("lambda_ends_no_chain_of_messages_that_functions_need", grant("UploadsRole", "sqs:SendMessage", {"Fn::GetAtt": ["UploadQueue", "Arn"]})),
+    ("lambda_ends_no_chain_of_messages_that_functions_need", grant("UploadsRole", "s3:PutObject", {"Fn::Sub": "${MediaBucket.Arn}/*"})),
     ("batches_fail_item_by_item", remove("EventRelayFunction", *RELAY_EVENT, "FunctionResponseTypes")),
     ("batches_fail_item_by_item", remove("WebhookDeliveryFunction", *DELIVERY_EVENT, "FunctionResponseTypes")),
     (

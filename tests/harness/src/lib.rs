@@ -8,6 +8,7 @@
 //! ```
 
 mod bucket;
+mod chain;
 mod db;
 mod failures;
 mod fault;
@@ -43,6 +44,7 @@ pub use queue::{Queued, TestQueue};
 pub use recording_provider::{RecordedCall, RecordingProvider, call_outcomes};
 pub use stand_ins::{TestClock, TestIds};
 pub use stencil::Stencil;
+pub use template::relay_gives_up;
 pub use turns::{After, Turn, Turns};
 pub use wire::{Call, trips};
 pub use world::World;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
@@ -41,6 +42,18 @@ pub(crate) fn statements(function: &str) -> Vec<Value> {
             serde_json::from_str(&named).ok()
         })
         .collect()
+}
+
+/// After how many tries, and at what age, Lambda gives up a record of the streams that the relay reads.
+pub fn relay_gives_up() -> (u32, Duration) {
+    let events = resources()["EventRelayFunction"]["Properties"]["Events"].as_object();
+    let streams = events.into_iter().flatten().filter(|(_, event)| event["Type"] == "DynamoDB");
+    let number = |value: &Value| u32::try_from(value.as_u64().unwrap_or_else(|| panic!("no limit: {value}")));
+    let limits = streams.map(|(_, stream)| {
+        let least = |name| number(&stream["Properties"][name]).unwrap_or_else(|error| panic!("{error}"));
+        (least("MaximumRetryAttempts"), Duration::from_secs(least("MaximumRecordAgeInSeconds").into()))
+    });
+    limits.min().unwrap_or_else(|| panic!("the relay reads no stream"))
 }
 
 /// The logical ids and the properties of all resources of one type in the template.

@@ -295,6 +295,21 @@ async fn a_status_waits_for_fifteen_minutes_and_is_then_dropped_and_counted() {
 }
 
 #[tokio::test]
+async fn a_status_that_waits_in_vain_is_queued_again_a_dozen_times() {
+    let mut scene = Scene::start().await;
+    scene.begin().await;
+    let piece = scene.site.piece(LINE, "statuses", &[scene.status("sent", 5)]);
+    let clock = scene.site.world.db.clock();
+    let invoke = async |body: String| {
+        let piece = Inbound::read(&body).unwrap();
+        assert_eq!(scene.site.process(&[piece]).await, Vec::<String>::new());
+    };
+    let until = scene.site.store().now().plus(Duration::from_secs(86_400));
+    let chain = scene.site.queue.chain(clock, until, piece.body(), invoke).await;
+    assert_eq!((chain.len(), chain.iter().sum::<u64>(), scene.dropped()), (12, 15 * 60, 1), "{chain:?}");
+}
+
+#[tokio::test]
 async fn a_part_that_became_unknown_is_resolved_by_the_status_that_waited() {
     let mut scene = Scene::start().await;
     scene.begin().await;

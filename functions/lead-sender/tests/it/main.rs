@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
 mod call_outcomes;
+mod chains;
 mod contact_of_lead;
 mod crash_recovery;
 mod disabled_workspace;

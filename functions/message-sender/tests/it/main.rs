@@ -4,6 +4,7 @@
 
 mod addresses;
 mod call_outcomes;
+mod chains;
 mod content;
 mod crash_recovery;
 mod disabled_workspace;

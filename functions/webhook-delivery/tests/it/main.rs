@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod answers;
+mod chains;
 mod cost;
 mod crash_recovery;
 mod delivery_life;
