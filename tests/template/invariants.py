@@ -47,6 +47,7 @@ FUNCTIONS = {
             "LEAD_QUEUE_URL",
             "FIRST_DUE_SECONDS",
             "MEDIA_BUCKET",
+            "FAILURE_BUCKET",
             "EVENT_RETENTION_DAYS",
             "PARTIAL_BATCHES",
         },
@@ -264,6 +265,7 @@ GATEWAY_RESPONSES = {
 RUNBOOKS = ROOT / "docs" / "runbooks"
 NO_ALARMS_RUNBOOKS = {"README", "first-deploy", "restore"}
 METRICS = ROOT / "shared" / "runtime" / "src" / "metrics.rs"
+RELAY = ROOT / "functions" / "event-relay" / "src" / "relay.rs"
 RETENTION = ROOT / "shared" / "domain" / "src" / "retention.rs"
 # Until when a piece begins items, the limit of a fetch, what is kept for tables; the limit of a call.
 INBOX_TIMES = [
@@ -467,6 +469,10 @@ def batches_fail_item_by_item(template):
 @invariant
 def a_record_that_fails_for_good_goes_to_the_failure_bucket(template):
     stack = Stack(template)
+    waits = int(re.search(r"const WAITS: Duration = Duration::from_secs\((\d+)\)", RELAY.read_text())[1])
+    timeout = stack.resources["EventRelayFunction"]["Properties"]["Timeout"]
+    if timeout < 3 * waits:
+        yield f"the relay is stopped after {timeout} s, within the last try after waits of {waits} s"
     for name, mapping in _stream_mappings(stack):
         target = ((mapping.get("DestinationConfig") or {}).get("OnFailure") or {}).get("Destination") or {}
         bucket = (target.get("Fn::GetAtt") or [None])[0]
@@ -474,8 +480,11 @@ def a_record_that_fails_for_good_goes_to_the_failure_bucket(template):
             yield f"{name} loses records: no bucket on failure"
         if mapping.get("BisectBatchOnFunctionError") is not True:
             yield f"{name} does not bisect: one bad record fails its whole batch"
-        if not 1 <= mapping.get("MaximumRetryAttempts", -1) <= 50:
-            yield f"{name} retries a record that can never be relayed for too long"
+        # A try that fails because of a table takes at least as long as the relay itself tries again. So an outage uses up
+        # the age first. A record that can never be relayed fails at once: it uses up the tries, and must not wait for ever.
+        tries, age = mapping.get("MaximumRetryAttempts", -1), mapping.get("MaximumRecordAgeInSeconds", -1)
+        if not age / waits <= tries <= 2 * age / waits:
+            yield f"{name} gives a record up after {tries} tries, of which an outage of {age} s uses {age // waits}"
         # Records behind a failing record are younger, so the stream still has them when the relay gives up on it.
         if not 60 <= mapping.get("MaximumRecordAgeInSeconds", -1) <= FORGOTTEN_AFTER_SECONDS / 2:
             yield f"{name} retries a record until the stream drops the records behind it"
@@ -497,6 +506,23 @@ def the_relay_is_watched_long_before_it_gives_anything_up(template):
     for name, age in ages.items():
         if age > given_up / 2:
             yield f"{name} fires when the relay is {age} s behind, which is too late"
+
+
+@invariant
+def the_relay_looks_at_the_failure_bucket_once_an_hour(template):
+    stack = Stack(template)
+    rules = [rule for rule in stack.of_type("AWS::Events::Rule").values() if rule["ScheduleExpression"] == "rate(1 hour)"]
+    if [_name_of(_called(stack, target["Arn"])) for rule in rules for target in rule["Targets"]] != ["event-relay"]:
+        yield "nothing relays what lies in the failure bucket"
+    role = stack.resources["EventRelayRole"]["Properties"]
+    allowed = {
+        action
+        for statement in _statements(role)
+        if any(_owner(resource) == "FailureBucket" for resource in _list(statement["Resource"]))
+        for action in _list(statement["Action"])
+    }
+    if allowed != {"s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"}:
+        yield f"the relay may {sorted(allowed)} in the failure bucket"
 
 
 @invariant

@@ -260,6 +260,13 @@ MUTATIONS = [
         "a_record_that_fails_for_good_goes_to_the_failure_bucket",
         set_in("EventRelayFunction", *RELAY_EVENT, "MaximumRetryAttempts", to=1000),
     ),
+    (
+        "a_record_that_fails_for_good_goes_to_the_failure_bucket",
+        set_in("EventRelayFunction", *RELAY_EVENT, "MaximumRetryAttempts", to=10000),
+    ),
+    ("a_record_that_fails_for_good_goes_to_the_failure_bucket", set_in("EventRelayFunction", "Timeout", to=60)),
+    ("the_relay_looks_at_the_failure_bucket_once_an_hour", remove("EventRelayFunction", "Events", "Redrive")),
+    ("the_relay_looks_at_the_failure_bucket_once_an_hour", grant("EventRelayRole", "s3:GetObjectVersion", {"Fn::Sub": "${FailureBucket.Arn}/*"})),
     ("the_relay_is_watched_long_before_it_gives_anything_up", set_in("RelayAboutToLose", "Threshold", to=43200000)),
     (
         "the_relay_is_watched_long_before_it_gives_anything_up",

@@ -7,10 +7,11 @@ use aws_lambda_events::dynamodb::EventRecord;
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
 use domain::{LaneId, Timestamp, Track, error_chain};
 use futures::StreamExt;
-use futures::future::join3;
+use futures::future::join;
 use queue::Wake;
 use runtime::metrics::Relayed;
 use store::StoreError;
+use tokio::time::{Instant, sleep};
 
 use crate::change::{BatchWork, EventChange, Forgotten};
 use crate::events::{RelayResult, relay_events};
@@ -24,6 +25,11 @@ pub struct NotRelayed {
     pub records: usize,
 }
 
+/// The pause before the first new try of failed records; each later one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
 /// The positions of the failed records in the batch.
 type Failed = BTreeSet<usize>;
 
@@ -33,23 +39,52 @@ pub(crate) async fn relay(
 ) -> Result<DynamoDbEventResponse, NotRelayed> {
     let counted = Relayed::default();
     let (work, mut failed) = read(records);
+    // Most records are of helper rows, for which no lag is measured.
+    let is_measured = !failed.is_empty() || !work.changes.is_empty();
     // The function does these at the same time, so that queuing a message does not wait for webhooks.
-    let (unrelayed, kept, ()) = join3(
-        relay_all(relay, &work.changes, &counted),
-        forget_all(relay, &work.forgotten),
-        wake_all(relay, &work.lanes),
-    )
-    .await;
+    let (unrelayed, ()) = join(try_all(relay, &work, &counted), wake_all(relay, &work.lanes)).await;
     failed.extend(unrelayed);
-    failed.extend(kept);
 
     counted.records_not_relayed.add(failed.len());
-    // Most records are of helper rows, for which no lag is measured.
-    if !failed.is_empty() || !work.changes.is_empty() {
+    if is_measured || !failed.is_empty() {
         counted.relay_lag.took(lag(relay, records));
     }
     relay.metrics.put((), &counted);
     answer(relay, records, &failed)
+}
+
+/// Relays changes and deletes files, and tries those that fail again, with growing pauses. Returns the records that failed
+/// to the end. A record that cannot be read is not among them: waiting does not help it, and it must use up its tries soon,
+/// because it blocks the records behind it.
+async fn try_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
+    let until = Instant::now() + relay.waits;
+    let (mut failed, mut pause) =
+        (try_once(relay, &work.changes, &work.forgotten, counted).await, FIRST_PAUSE);
+    while !failed.is_empty() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        sleep(pause.min(left)).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
+        let changes: Vec<EventChange> =
+            work.changes.iter().filter(|change| failed.contains(&change.record)).cloned().collect();
+        let forgotten: Vec<Forgotten> =
+            work.forgotten.iter().filter(|file| failed.contains(&file.record)).cloned().collect();
+        failed = try_once(relay, &changes, &forgotten, counted).await;
+    }
+    failed
+}
+
+async fn try_once(
+    relay: &Relay,
+    changes: &[EventChange],
+    forgotten: &[Forgotten],
+    counted: &Relayed,
+) -> Failed {
+    let (mut failed, kept) = join(relay_all(relay, changes, counted), forget_all(relay, forgotten)).await;
+    failed.extend(kept);
+    failed
 }
 
 /// Reads the work that the records ask for, and which records cannot be read.

@@ -23,7 +23,7 @@ pub(crate) struct BatchWork {
 }
 
 /// A file to delete.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Forgotten {
     /// The position of its record in the batch.
     pub(crate) record: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Forgotten {
 }
 
 /// A change that is an event.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct EventChange {
     /// The position of its record in the batch.
     pub(crate) record: usize,
@@ -43,7 +43,7 @@ pub(crate) struct EventChange {
 }
 
 /// The data that an event's payload shows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum About {
     Contact(Contact),
     Conversation(Conversation),

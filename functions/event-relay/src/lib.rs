@@ -13,15 +13,19 @@
 //! lane with work is in a due index.
 //!
 //! A failure does not stop the rest of the batch. The answer names the failed records to Lambda, which continues from
-//! the first of them. If Lambda would not understand such an answer ([`Relay::partial`]), the function returns an
+//! the first of them. Before that, the function tries the failed ones again itself, for [`Relay::waits`]: Lambda documents
+//! no pause between its tries, so that many of them may pass in a minute. If Lambda would not understand such an answer ([`Relay::partial`]), the function returns an
 //! error for the whole batch. The order between records does not matter: each event carries its change's whole
 //! outcome, and deliveries may overtake each other.
+//!
+//! Once an hour, the function relays what Lambda gave up ([`Redriver`]).
 
 mod batch;
 mod body;
 mod change;
 mod derive;
 mod events;
+mod redrive;
 mod relay;
 mod settings;
 
@@ -30,6 +34,7 @@ use aws_lambda_events::streams::DynamoDbEventResponse;
 
 pub use batch::NotRelayed;
 pub use derive::{Derived, NotDerived, derive};
+pub use redrive::{Redriven, Redriver, oldest_first, redrive};
 pub use relay::Relay;
 
 impl Relay {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use aws_config::SdkConfig;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use domain::{Clock, Ids, Retention};
-use store::{Bucket, Store, Tables};
+use store::{Bucket, FailureBucket, Store, Tables};
 
 pub use metrics::Metrics;
 pub use sending::SendRules;
@@ -108,6 +108,11 @@ impl Process {
     /// The bucket of files (`MEDIA_BUCKET`). Build it once.
     pub fn bucket(&self) -> Result<Bucket, SettingError> {
         Ok(Bucket::new(self.s3(), self.settings.required("MEDIA_BUCKET")?, self.clock()))
+    }
+
+    /// The bucket of records that the relay could not process (`FAILURE_BUCKET`). Build it once.
+    pub fn failure_bucket(&self) -> Result<FailureBucket, SettingError> {
+        Ok(FailureBucket::new(self.s3(), self.settings.required("FAILURE_BUCKET")?))
     }
 
     /// The time after which the sweeper looks at a lane with new work (`FIRST_DUE_SECONDS`), by default two minutes.

@@ -285,7 +285,7 @@ impl Metrics {
         (Self { sink: Sink::Kept(kept.clone()), ..Self::new("test", clock) }, kept)
     }
 
-    /// Metrics of the stack `test` that are not kept, for tests that make millions of them.
+    /// Metrics of the stack `test` that are not kept, for work that no alarm is about and for tests that make millions of them.
     pub fn discarded(clock: Arc<dyn Clock>) -> Self {
         Self { sink: Sink::Nowhere, ..Self::new("test", clock) }
     }

@@ -99,6 +99,7 @@ pub fn environment(aws: &Server, others: &Server, authority: Option<&Authority>)
         ("LEAD_QUEUE_URL", queue("test-lead-sends")),
         ("INBOX_QUEUE_URL", queue("test-inbox")),
         ("MEDIA_BUCKET", "test-media".to_owned()),
+        ("FAILURE_BUCKET", "test-failures".to_owned()),
         ("CAPTCHA_URL", others.clone()),
         ("GRAPH_URL", others),
         ("GRAPH_VERSION", "v23.0".to_owned()),

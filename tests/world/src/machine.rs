@@ -154,6 +154,7 @@ impl Machine {
                 bucket: parts.bucket("event-relay"),
                 rescue: RESCUE,
                 partial: true,
+                waits: Relay::WAITS,
                 metrics: parts.metrics(),
             },
             message_sender: message_sender::Engine {

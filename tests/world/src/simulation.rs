@@ -310,7 +310,7 @@ impl Simulation {
                 .collect();
             let event = serde_json::from_value(json!({ "Records": batch })).expect("a stream event");
             let relay = &self.machine().relay;
-            let ended = self.invoke("event-relay", Duration::from_secs(60), relay.handle(event)).await;
+            let ended = self.invoke("event-relay", Duration::from_secs(90), relay.handle(event)).await;
             let done = match ended {
                 Some(Ok(answer)) => {
                     let failed: Vec<String> = answer

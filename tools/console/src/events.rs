@@ -3,14 +3,11 @@
 mod list;
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use aws_lambda_events::dynamodb::Event as StreamEvent;
 use clap::{Args, Subcommand};
-use event_relay::Relay;
+use event_relay::{Redriven, Relay, oldest_first, redrive};
 use runtime::{Metrics, SystemClock};
-use serde::Deserialize;
-use serde_json::Value;
-use store::{Failure, FailureBucket};
 
 use crate::beside::Buckets;
 use crate::jobs::FIRST_DUE;
@@ -29,6 +26,8 @@ pub(crate) enum Verb {
     /// Show an event: its deliveries and its body, as the receivers get it.
     Show(OneEvent),
     /// Relay the stream records that the relay could not process: Lambda gave them up and left them in the failure bucket.
+    ///
+    /// The deployed relay does the same once an hour. Use the command if an object must not wait, or to see why one stays.
     ///
     /// The command covers all workspaces, oldest records first, and uses the relay's own code. It deletes an object when
     /// all its records are relayed. It recognizes a record that was relayed before, so you can interrupt and repeat it.
@@ -71,14 +70,14 @@ impl Redrive {
     async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
         let beside = console.beside.known(self.buckets).await?;
         let bucket = &beside.failures;
-        let mut failures = bucket.list(self.which.prefix.as_deref().unwrap_or_default()).await?;
-        failures.sort_by(|a, b| (a.at, &a.key).cmp(&(b.at, &b.key)));
+        let failures = oldest_first(bucket, self.which.prefix.as_deref().unwrap_or_default()).await?;
         let relay = Relay {
             store: console.store.clone(),
             queues: beside.queues.clone(),
             bucket: beside.media.clone(),
             rescue: FIRST_DUE,
             partial: false,
+            waits: Duration::ZERO,
             // Standard output is only for the command's result, and alarms are only for the deployed functions. The
             // metrics of this relay are therefore not written.
             metrics: Metrics::kept(Arc::new(SystemClock)).0,
@@ -92,54 +91,6 @@ impl Redrive {
         output.list(done.iter().map(view))?;
         if failed == 0 { Ok(()) } else { Err(Refusal::NotRelayed { failed, of: done.len() }) }
     }
-}
-
-/// Processes one object: reads it, relays its records, then deletes it. Without a relay it only reads it.
-async fn redrive(relay: Option<&Relay>, bucket: &FailureBucket, object: Failure) -> Result<Redriven> {
-    let (mut records, mut relayed) = (0, false);
-    let reason = match bucket.read(&object.key).await?.map(|bytes| batch_in(&bytes)) {
-        None => Some("the object no longer exists: another command is relaying the same objects".to_owned()),
-        Some(Err(error)) => Some(format!("the object cannot be read: {error}")),
-        Some(Ok(batch)) => {
-            records = batch.records.len();
-            match relay {
-                None => None,
-                Some(relay) => match relay.handle(batch).await {
-                    Err(error) => Some(error.to_string()),
-                    Ok(_) => {
-                        bucket.delete(&object.key).await?;
-                        relayed = true;
-                        None
-                    }
-                },
-            }
-        }
-    };
-    Ok(Redriven { object, records, relayed, reason })
-}
-
-/// Extracts the batch from the object that Lambda writes: `{requestContext, responseContext, DDBStreamBatchInfo, ...,
-/// payload}`. The payload is the relay's event, as JSON or as a string of JSON.
-fn batch_in(bytes: &[u8]) -> Result<StreamEvent, serde_json::Error> {
-    match serde_json::from_slice(bytes)? {
-        Invocation { payload: Value::String(text) } => serde_json::from_str(&text),
-        Invocation { payload } => serde_json::from_value(payload),
-    }
-}
-
-#[derive(Deserialize)]
-struct Invocation {
-    payload: Value,
-}
-
-/// An object of the failure bucket, and what became of it.
-struct Redriven {
-    object: Failure,
-    records: usize,
-    /// Whether all its records were relayed and the object was deleted.
-    relayed: bool,
-    /// Why the object stays in the bucket.
-    reason: Option<String>,
 }
 
 fn view(of: &Redriven) -> View {

@@ -10,6 +10,7 @@ mod leads;
 mod logging;
 mod messages;
 mod opt_outs;
+mod outages;
 mod partial_failures;
 
 use std::time::Duration;
@@ -44,7 +45,11 @@ struct Scene {
 
 impl Scene {
     async fn start() -> Self {
-        let (world, sqs, sends) = (World::start().await, TestQueue::default(), TestQueue::default());
+        Self::of(World::start().await).await
+    }
+
+    async fn of(world: World) -> Self {
+        let (sqs, sends) = (TestQueue::default(), TestQueue::default());
         let (leads, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
         let (metrics, counted) = Metrics::kept(world.db.clock().clone());
         let url = |name: &str| format!("http://queue.invalid/1/{name}");
@@ -58,6 +63,7 @@ impl Scene {
             bucket: bucket.bucket_of(&world.db, "event-relay"),
             rescue: RESCUE,
             partial: true,
+            waits: Duration::ZERO,
             metrics,
         };
         Self { world, sqs, sends, leads, bucket, relay, counted }
