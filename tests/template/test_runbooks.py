@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from expand import source
-from invariants import FUNCTIONS, NO_ALARMS_RUNBOOKS, ROOT, RUNBOOKS, TABLES
+from expand import Stack, source
+from invariants import FUNCTIONS, NO_ALARMS_RUNBOOKS, RESERVES, ROOT, RUNBOOKS, TABLES, _name_of, _queue_mappings
 from test_models import deployment
 from test_template import RUNBOOK_SECTIONS
 
@@ -81,6 +81,22 @@ def test_the_first_deployment_knows_what_remains_and_how_much_there_is():
     kinds = {"alarms": "AWS::CloudWatch::Alarm", "roles": "AWS::IAM::Role", "log groups": "AWS::Logs::LogGroup", "tables": "AWS::DynamoDB::Table"}
     for word, kind in kinds.items():
         assert f"{len(stack.of_type(kind))} {word}" in text, word
+
+
+def test_a_restore_stops_every_function_that_uses_a_table():
+    text = (RUNBOOKS / "restore.md").read_text()
+    stopped, behind_queues = (set(names.split()) for names in re.findall(r"for f in ([a-z -]+); do", text))
+    # It writes no table, and a function that is off would refuse what the provider sends.
+    assert stopped | behind_queues == set(FUNCTIONS) - {"provider-events"}
+    # A concurrency of 0 moves the messages of a queue to its dead letters.
+    assert behind_queues == {_name_of(function) for _, function in _queue_mappings(Stack(source()))}
+    (order,) = re.findall(r"^6\. Start the functions.*?`sweeper`", text, re.M | re.S)
+    assert all(f"`{name}`" in order for name in stopped | behind_queues if name not in RESERVES["ApiReservedConcurrency"])
+
+
+def test_a_restore_knows_every_table():
+    text = (RUNBOOKS / "restore.md").read_text()
+    assert [set(names.split()) for names in re.findall(r"for t in ([a-z -]+); do", text)] == [set(TABLES)] * 3
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
