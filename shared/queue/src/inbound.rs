@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use domain::encoding::sha256_hex;
 use domain::{ProviderAppId, Timestamp, WorkspaceId, chunks_within, error_chain};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,16 @@ impl Inbound {
         serde_json::to_string(&body).unwrap_or_default()
     }
 
+    /// The message group of the piece: its tenant, so that one tenant's broadcast does not delay the pieces of others. The
+    /// workspace is not known yet if an app speaks for several, so a business account counts as a tenant then. Its id is the
+    /// sender's text, and another app may use the same one. The digest with the app's id fits every queue.
+    fn group(&self) -> String {
+        match self.workspace {
+            Some(workspace) => workspace.to_string(),
+            None => sha256_hex(format!("{}#{}", self.app.as_str(), self.account).as_bytes()),
+        }
+    }
+
     /// Reads the body of a queue message. Fields of later releases are ignored.
     pub fn read(body: &str) -> Result<Self, Unreadable> {
         let body: Body = serde_json::from_str(body).map_err(|_| Unreadable)?;
@@ -87,6 +98,12 @@ impl Inbound {
 #[derive(Debug, thiserror::Error)]
 #[error("the queue did not accept a piece of the webhook: {0}")]
 pub struct NotAccepted(String);
+
+/// A message of the queue.
+struct Message {
+    body: String,
+    group: String,
+}
 
 /// The queue of inbound pieces.
 #[derive(Clone, Debug)]
@@ -118,19 +135,20 @@ impl InboundQueue {
     /// error as [`Self::send`] does.
     pub async fn send_delayed(&self, pieces: &[Inbound], delay: Duration) -> Result<(), NotAccepted> {
         let delay = i32::try_from(delay.as_secs().min(MOST_DELAY)).unwrap_or_default();
-        let bodies: Vec<String> = pieces.iter().map(Inbound::body).collect();
+        let messages: Vec<Message> =
+            pieces.iter().map(|piece| Message { body: piece.body(), group: piece.group() }).collect();
         // SQS refuses a body that is too large for a call of its own.
-        let batches = chunks_within(&bodies, MOST_ENTRIES, MOST_BYTES, String::len);
+        let batches = chunks_within(&messages, MOST_ENTRIES, MOST_BYTES, |message| message.body.len());
         try_join_all(batches.into_iter().map(|batch| self.send_batch(batch, delay))).await?;
         Ok(())
     }
 
-    async fn send_batch(&self, bodies: &[String], delay: i32) -> Result<(), NotAccepted> {
-        let entry = |(number, body): (usize, &String)| {
+    async fn send_batch(&self, messages: &[Message], delay: i32) -> Result<(), NotAccepted> {
+        let entry = |(number, Message { body, group }): (usize, &Message)| {
             let entry = SendMessageBatchRequestEntry::builder().id(number.to_string()).message_body(body);
-            entry.set_delay_seconds((delay > 0).then_some(delay)).build()
+            entry.message_group_id(group).set_delay_seconds((delay > 0).then_some(delay)).build()
         };
-        let entries: Result<Vec<_>, _> = bodies.iter().enumerate().map(entry).collect();
+        let entries: Result<Vec<_>, _> = messages.iter().enumerate().map(entry).collect();
         let entries = entries.map_err(|error| NotAccepted(error_chain(&error)))?;
         let call = self.sqs.send_message_batch().queue_url(&self.url).set_entries(Some(entries));
         let answer = call.send().await.map_err(|error| NotAccepted(error_chain(&error)))?;
@@ -162,6 +180,32 @@ mod tests {
             assert_eq!(Inbound::read(&body), Ok(piece.clone()));
             assert_eq!(Inbound::read(&body.replacen('{', r#"{"later":1,"#, 1)), Ok(piece));
         }
+    }
+
+    #[test]
+    fn a_tenant_is_a_group_of_its_own() {
+        let of_account = |app: &str, account: &str| Inbound {
+            app: ProviderAppId::parse(app).unwrap(),
+            account: account.to_owned(),
+            workspace: None,
+            ..piece()
+        };
+        let pieces = [
+            piece(),
+            of_account("1042", "1022"),
+            of_account("1042", "1023"),
+            of_account("1043", "1022"),
+            of_account("1042", &"\u{1f600} ".repeat(9_000)),
+        ];
+        let groups: std::collections::BTreeSet<String> = pieces.iter().map(Inbound::group).collect();
+        assert_eq!(groups.len(), pieces.len(), "{groups:?}");
+        for group in &groups {
+            assert!(group.len() <= 128 && group.bytes().all(|byte| byte.is_ascii_graphic()), "{group}");
+        }
+        let later = Inbound { value: Value::Null, received_at: Timestamp::from_millis(9), ..piece() };
+        assert_eq!(later.group(), piece().group());
+        let elsewhere = Inbound { account: "1023".to_owned(), ..piece() };
+        assert_eq!(elsewhere.group(), piece().group(), "an app of one workspace has no other tenant");
     }
 
     #[test]

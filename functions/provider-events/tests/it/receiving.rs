@@ -31,6 +31,18 @@ async fn a_signed_webhook_is_answered_when_its_pieces_are_on_the_queue() {
 }
 
 #[tokio::test]
+async fn the_pieces_of_each_business_account_are_a_message_group() {
+    let site = Site::start().await;
+    let other = webhook(300).replace("2055500001", "2055500002");
+    assert_eq!(site.post(&webhook(300), SECRET).await.status, 200);
+    let first = site.queue.take();
+    assert_eq!(site.post(&other, SECRET).await.status, 200);
+    let second = site.queue.take();
+    assert!(first.len() > 1 && !first[0].group.is_empty() && first[0].group != second[0].group);
+    assert!(first.iter().all(|message| message.group == first[0].group));
+}
+
+#[tokio::test]
 async fn a_thousand_items_are_queued_in_a_hundred_pieces() {
     let site = Site::start().await;
     assert_eq!(site.post(&webhook(1_000), SECRET).await.status, 200);
