@@ -138,16 +138,20 @@ def test_a_missing_action_is_noticed():
 
 def test_only_actions_that_are_called_are_allowed():
     called = set().union(*needed().values()) | SAM
-    # For people: to cancel, to clean up, to continue after a failed rollback.
+    # For people: to cancel, to clean up, to continue after a failed rollback, to read what early validation refused.
     people = {
         f"cloudformation:{name}"
         for name in (
-            "CancelUpdateStack", "ContinueUpdateRollback", "DeleteChangeSet", "DeleteStack", "DescribeStackResource",
+            "CancelUpdateStack", "ContinueUpdateRollback", "DeleteChangeSet", "DeleteStack", "DescribeEvents", "DescribeStackResource",
             "DescribeStackResources", "GetTemplate", "ListStackResources", "ValidateTemplate",
         )
     }
     also = {"iam:CreateServiceLinkedRole", "lambda:GetPolicy", "s3:GetObjectVersion"}
     assert actions(statements()) - called - people - also == set()
+
+
+def test_a_deployer_may_read_why_a_change_set_was_refused():
+    assert allowed("cloudformation:DescribeEvents", "*", statements())
 
 
 @pytest.mark.parametrize("policy", statements())

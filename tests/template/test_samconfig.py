@@ -1,14 +1,18 @@
 """samconfig.toml has valid options of `sam build` and `sam deploy` and valid parameters of the template for each stage."""
 
+import re
 import subprocess
 import tomllib
 
 import click
 import pytest
 from samcli.commands.build.command import cli as build
+from samcli.commands.deploy.auth_utils import auth_per_resource
 from samcli.commands.deploy.command import cli as deploy
+from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 
 from expand import TEMPLATE, Stack, source
+from invariants import WIDTHS
 from models import LONGEST_STACK_NAME
 
 ROOT = TEMPLATE.parent
@@ -40,6 +44,26 @@ def test_the_template_accepts_the_parameters(environment):
         assert value in source()["Parameters"][name]["AllowedValues"]
     assert Stack(source(), **given).refused_by() == []
     assert len(CONFIG[environment]["global"]["parameters"]["stack_name"]) <= LONGEST_STACK_NAME
+
+
+def test_a_development_stack_takes_little_of_the_accounts_concurrency():
+    assert {parameters("dev").get(name) for name in WIDTHS.values()} == {"2"}
+
+
+def test_sam_asks_of_no_route_whether_it_may_lack_authentication():
+    stacks, _ = SamLocalStackProvider.get_stacks(str(TEMPLATE))
+    asked = [function for function, has_authentication in auth_per_resource(stacks) if not has_authentication]
+    assert asked == [], "`sam deploy --guided` asks of each, and Enter means no"
+
+
+@pytest.mark.parametrize("name", source()["Parameters"])
+def test_enter_keeps_a_valid_value_of_each_parameter(name):
+    spec = source()["Parameters"][name]
+    values = str(spec["Default"]).split(",") if spec["Type"] == "CommaDelimitedList" else [str(spec["Default"])]
+    for value in values:
+        assert value in map(str, spec.get("AllowedValues", [value]))
+        assert re.fullmatch(spec.get("AllowedPattern", ".*"), value)
+        assert spec["Type"] != "Number" or spec.get("MinValue", 0) <= int(value) <= spec.get("MaxValue", int(value))
 
 
 @pytest.mark.parametrize("environment", STAGES)
