@@ -336,6 +336,10 @@ MUTATIONS = [
         grant("SweeperRole", "dynamodb:Query", {"Fn::Sub": "${ContactsTable.Arn}/index/list"}),
     ),
     ("secrets_and_settings_are_reached_by_their_keys_only", grant("SweeperRole", "dynamodb:GetItem", SECRETS)),
+    (
+        "secrets_and_settings_are_reached_by_their_keys_only",
+        grant("UsersRole", "dynamodb:GetItem", {"Fn::GetAtt": ["WorkspacesTable", "Arn"]}),
+    ),
     ("secrets_and_settings_are_reached_by_their_keys_only", grant("LeadsRole", "dynamodb:GetItem", SECRETS)),
     (
         "secrets_and_settings_are_reached_by_their_keys_only",

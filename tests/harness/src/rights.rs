@@ -60,10 +60,15 @@ impl Rights {
         Self { function: function.to_owned(), allowed }
     }
 
-    /// Panics if the role does not allow a call of DynamoDB.
+    /// Panics if the role does not allow a call of DynamoDB. For a call on several tables, AWS does not document whether the
+    /// keys that a statement about one table sees are those of this table or those of the whole call. A role must allow the
+    /// call in both readings.
     pub(crate) fn check(&self, operation: &str, body: &Value) {
-        for (action, resource, keys) in needed(operation, body) {
-            self.require(&format!("dynamodb:{action}"), &resource, &keys);
+        let needed = needed(operation, body);
+        let of_the_call: Vec<String> = needed.iter().flat_map(|(_, _, keys)| keys.clone()).collect();
+        for (action, resource, keys) in &needed {
+            self.require(&format!("dynamodb:{action}"), resource, keys);
+            self.require(&format!("dynamodb:{action}"), resource, &of_the_call);
         }
     }
 
@@ -139,14 +144,16 @@ fn partition(item: &Value) -> Option<String> {
     item["pk"]["S"].as_str().map(str::to_owned)
 }
 
-/// Whether a text matches a pattern, in which `*` stands for any text.
+/// Whether a text matches a pattern, in which `*` stands for any text and `?` for any character.
 fn matches(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((start, rest)) => text.strip_prefix(start).is_some_and(|text| {
-            let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-            ends.into_iter().any(|at| matches(rest, &text[at..]))
-        }),
+    let (mut patterns, mut texts) = (pattern.chars(), text.chars());
+    match (patterns.next(), texts.next()) {
+        (None, None) => true,
+        (Some('*'), None) => matches(patterns.as_str(), text),
+        (Some('*'), Some(_)) => matches(patterns.as_str(), text) || matches(pattern, texts.as_str()),
+        (Some('?'), Some(_)) => matches(patterns.as_str(), texts.as_str()),
+        (Some(one), Some(other)) => one == other && matches(patterns.as_str(), texts.as_str()),
+        (None, Some(_)) | (Some(_), None) => false,
     }
 }
 
@@ -199,7 +206,8 @@ mod tests {
             ("*#L#*", "w#L#1#2", true),
             ("*#L#*", "w#L", false),
         ];
-        for (pattern, key, fits) in all.into_iter().chain([("x#X", "x#X", true), ("x#X", "w#x#X", false)]) {
+        let whole = [("x#X", "x#X", true), ("x#X", "w#x#X", false), ("??", "ab", true), ("??", "abc", false)];
+        for (pattern, key, fits) in all.into_iter().chain(whole) {
             assert_eq!(matches(pattern, key), fits, "{pattern} {key}");
         }
     }
@@ -226,6 +234,27 @@ mod tests {
         let write = json!({"TableName": "test-workspaces", "Key": {"pk": {"S": "w#W"}, "sk": {"S": "W"}}});
         let body = json!({"TransactItems": [{"Update": write}]});
         Rights::of("conversations").check("TransactWriteItems", &body);
+    }
+
+    #[test]
+    fn a_call_on_two_tables_is_allowed_in_both_readings_of_aws() {
+        let right = |table: &str, keys: &[&str]| Right {
+            action: "dynamodb:BatchGetItem".to_owned(),
+            resource: table.to_owned(),
+            leading_keys: Some(keys.iter().map(|key| (*key).to_owned()).collect()),
+        };
+        let key = |pk: &str| json!({"Keys": [{"pk": {"S": pk}, "sk": {"S": "x"}}]});
+        let body = json!({"RequestItems": {"a": key("w#A"), "b": key("w#B")}});
+        for (of_a, of_b, is_allowed) in [
+            (&["*#A", "*#B"][..], &["*#A", "*#B"][..], true),
+            (&["*#A"], &["*#A", "*#B"], false),
+            (&["*#B"], &["*#A", "*#B"], false),
+        ] {
+            let rights =
+                Rights { function: "one".to_owned(), allowed: vec![right("a", of_a), right("b", of_b)] };
+            let checked = std::panic::catch_unwind(|| rights.check("BatchGetItem", &body));
+            assert_eq!(checked.is_ok(), is_allowed, "{of_a:?} {of_b:?}");
+        }
     }
 
     #[test]
