@@ -268,8 +268,8 @@ GATEWAY_RESPONSES = {
     "THROTTLED": TOO_MANY,
     "UNAUTHORIZED": FORBIDDEN,
     "UNSUPPORTED_MEDIA_TYPE": NOT_JSON,
-    # The web ACLs block too many requests, and nothing else. ProviderApi has none.
-    "WAF_FILTERED": (*TOO_MANY[:2], FORBIDDEN[2]),
+    # The web ACLs block too many requests, and nothing else.
+    "WAF_FILTERED": TOO_MANY,
 }
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
@@ -305,8 +305,8 @@ LOGGED = {
 
 # API -> what its parameters begin with
 LIMITED = {"IntegrationsApi": "Api", "CaptureApi": "Capture", "ProviderApi": "Provider"}
-# Those that may have a web ACL. The provider sends all its webhooks from a few addresses.
-GUARDED = {api: prefix for api, prefix in LIMITED.items() if api != "ProviderApi"}
+# Those that may have a web ACL.
+GUARDED = LIMITED
 
 # Of an account's concurrency Lambda keeps so much for functions without a reservation.
 UNRESERVED = 100
@@ -319,6 +319,16 @@ RESERVES = {
     "DeliveryReservedConcurrency": {"webhook-delivery"},
     "SenderReservedConcurrency": {"message-sender", "lead-sender"},
     "InboundReservedConcurrency": {"provider-events", "inbox"},
+}
+
+# queue -> the parameter with the most invocations that it may have at the same time
+WIDTHS = {
+    "webhook-deliveries": "DeliveryConcurrency",
+    "webhook-deliveries-slow": "SlowDeliveryConcurrency",
+    "message-sends": "SendConcurrency",
+    "lead-sends": "LeadConcurrency",
+    "uploads": "UploadConcurrency",
+    "inbox": "InboxConcurrency",
 }
 
 # Queues to which S3 itself sends. Their messages hold ids and sizes.
@@ -501,6 +511,23 @@ def a_record_that_fails_for_good_goes_to_the_failure_bucket(template):
 
 
 @invariant
+def the_relay_looks_at_the_failure_bucket_once_an_hour(template):
+    stack = Stack(template)
+    rules = [rule for rule in stack.of_type("AWS::Events::Rule").values() if rule["ScheduleExpression"] == "rate(1 hour)"]
+    if [_name_of(_called(stack, target["Arn"])) for rule in rules for target in rule["Targets"]] != ["event-relay"]:
+        yield "nothing relays what lies in the failure bucket"
+    role = stack.resources["EventRelayRole"]["Properties"]
+    allowed = {
+        action
+        for statement in _statements(role)
+        if any(_owner(resource) == "FailureBucket" for resource in _list(statement["Resource"]))
+        for action in _list(statement["Action"])
+    }
+    if allowed != {"s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"}:
+        yield f"the relay may {sorted(allowed)} in the failure bucket"
+
+
+@invariant
 def the_relay_is_watched_long_before_it_gives_anything_up(template):
     stack = Stack(template, Stage="production")
     given_up = min(mapping["MaximumRecordAgeInSeconds"] for _, mapping in _stream_mappings(stack))
@@ -516,23 +543,6 @@ def the_relay_is_watched_long_before_it_gives_anything_up(template):
     for name, age in ages.items():
         if age > given_up / 2:
             yield f"{name} fires when the relay is {age} s behind, which is too late"
-
-
-@invariant
-def the_relay_looks_at_the_failure_bucket_once_an_hour(template):
-    stack = Stack(template)
-    rules = [rule for rule in stack.of_type("AWS::Events::Rule").values() if rule["ScheduleExpression"] == "rate(1 hour)"]
-    if [_name_of(_called(stack, target["Arn"])) for rule in rules for target in rule["Targets"]] != ["event-relay"]:
-        yield "nothing relays what lies in the failure bucket"
-    role = stack.resources["EventRelayRole"]["Properties"]
-    allowed = {
-        action
-        for statement in _statements(role)
-        if any(_owner(resource) == "FailureBucket" for resource in _list(statement["Resource"]))
-        for action in _list(statement["Action"])
-    }
-    if allowed != {"s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:DeleteObject"}:
-        yield f"the relay may {sorted(allowed)} in the failure bucket"
 
 
 @invariant
@@ -976,8 +986,8 @@ def the_recommended_reservations_fit_their_accounts(template):
             reserved[account] += number * len(functions)
         least = {
             "DeliveryReservedConcurrency": parameters["DeliveryConcurrency"]["Default"] + parameters["SlowDeliveryConcurrency"]["Default"],
-            "SenderReservedConcurrency": 50,
-            "InboundReservedConcurrency": 50,
+            "SenderReservedConcurrency": max(parameters[name]["Default"] for name in ("SendConcurrency", "LeadConcurrency")),
+            "InboundReservedConcurrency": parameters["InboxConcurrency"]["Default"],
         }.get(name, 1)
         if described[1000] < least:
             yield f"{name} recommends {described[1000]}, less than its queues may use"
@@ -1415,7 +1425,7 @@ def strangers_cannot_take_the_concurrency_of_all_functions(template):
 
 @invariant
 def in_production_one_address_cannot_flood_an_api(template):
-    for prefix, other in (("Api", "Capture"), ("Capture", "Api")):
+    for prefix in GUARDED.values():
         for stage, choice, wanted in (
             ("production", "auto", True),
             ("staging", "auto", False),
@@ -1423,7 +1433,8 @@ def in_production_one_address_cannot_flood_an_api(template):
             ("development", "on", True),
             ("production", "off", False),
         ):
-            stack = Stack(template, Stage=stage, **{f"{prefix}Firewall": choice, f"{other}Firewall": "off"})
+            others = {f"{other}Firewall": "off" for other in GUARDED.values()}
+            stack = Stack(template, Stage=stage, **others | {f"{prefix}Firewall": choice})
             kinds = ("AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation")
             if [len(stack.of_type(kind)) for kind in kinds] != [int(wanted)] * 2:
                 yield f"{prefix}Firewall {choice} in {stage} gives {'no' if wanted else 'a'} web ACL"
@@ -1564,6 +1575,16 @@ def own_host_names_are_optional_and_need_a_certificate(template):
             yield f"{parameter} allows old TLS"
         if stack.outputs[output] != address:
             yield f"{output} does not use {parameter}"
+        open_to_all = [
+            name
+            for name, api in stack.of_type("AWS::ApiGateway::RestApi").items()
+            if not any(
+                server["x-amazon-apigateway-endpoint-configuration"]["disableExecuteApiEndpoint"] is True
+                for server in api["Body"].get("servers", [])
+            )
+        ]
+        if {name for name in LIMITED if parameter != f"{LIMITED[name]}DomainName"} != set(open_to_all):
+            yield f"with {parameter}, the addresses of AWS lead to {open_to_all}"
         if not Stack(template, **{parameter: "api.example.com"}).refused_by():
             yield f"{parameter} is accepted without a certificate"
     for names in itertools.combinations(("ApiDomainName", "CaptureDomainName", "ProviderDomainName"), 2):
@@ -1576,6 +1597,18 @@ def outputs_are_the_agreed_ones(template):
     outputs = set(Stack(template).outputs)
     if outputs != OUTPUTS:
         yield f"the outputs are {sorted(outputs)}"
+
+
+@invariant
+def production_without_a_key_for_its_secrets_is_warned(template):
+    for parameters, wanted in (
+        ({"Stage": "production"}, True),
+        ({"Stage": "staging"}, False),
+        ({"Stage": "production", "SecretsKmsKeyArn": SECRETS_KEY}, False),
+    ):
+        warning = Stack(template, **parameters).outputs.get("SecretsKeyWarning", "")
+        if ("SecretsKmsKeyArn" in warning) is not wanted:
+            yield f"with {parameters} a deployment says {warning!r} of its secrets"
 
 
 # --- Reading the expanded template ---------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ CHOICES = {
         "GatewayLogsRole": "create",
         "ApiFirewall": "on",
         "CaptureFirewall": "on",
+        "ProviderFirewall": "on",
     },
 }
 # Example values for features that are off by default.
