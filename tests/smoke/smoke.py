@@ -29,6 +29,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
+import uuid
 
 import boto3
 import botocore.config
@@ -42,6 +43,10 @@ TOO_LARGE = "SERVICE_FILE_0903"
 # Limits of the specification: a sticker has at most 500 KB.
 OVER_THE_LIMIT = b"\0" * (500 * 1024 + 1)
 PATIENCE_SECONDS = 120
+# The functions that send to the queues that invoke them.
+SEND_TO_THEMSELVES = ("webhook-delivery", "message-sender", "lead-sender", "inbox")
+# With one post a second, an invocation of webhook-delivery makes seven, and Lambda ends a chain of 16 invocations.
+DRAINED_EVENTS, DRAINED_LOCALLY = 150, 10
 ORIGIN = "https://www.example.com"
 PHONE = "+34600{:06}"
 
@@ -91,8 +96,9 @@ class Target:
         self.console_command = console
         self.receiver = receiver
         self.captcha_secret, self.captcha_token, self.origin, self.is_accepted = captcha
-        self.cloudformation, self.cloudwatch, self.s3, self.sqs = clients
+        self.cloudformation, self.cloudwatch, self.s3, self.sqs, self.lambda_ = clients
         self.urls = urls or {}
+        self.is_local = bool(self.urls)
         self.outputs = {}
 
     @classmethod
@@ -136,7 +142,7 @@ class Target:
 
 def clients(**access):
     config = botocore.config.Config(retries={"max_attempts": 3}, connect_timeout=5, read_timeout=20)
-    return [boto3.client(name, config=config, **access) for name in ("cloudformation", "cloudwatch", "s3", "sqs")]
+    return [boto3.client(name, config=config, **access) for name in ("cloudformation", "cloudwatch", "s3", "sqs", "lambda")]
 
 
 # --- The checks ----------------------------------------------------------------------------------------------------
@@ -163,7 +169,7 @@ class Smoke:
         self.started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self.number = time.time_ns() // 1_000_000
         self.phone = PHONE.format(self.number % 1_000_000)
-        self.workspace = self.key = self.key_id = self.endpoint = self.contact = self.conversation = None
+        self.workspace = self.key = self.key_id = self.endpoint = self.contact = self.conversation = self.drained = None
         self.brand = f"smoke-{self.number}"
         self.channel = str(self.number)
         self.account = f"smoke{self.number}"
@@ -221,6 +227,36 @@ def takes_the_key(smoke):
     status, answer = smoke.api("GET", "/contacts", key=f"{smoke.key[:-1]}{'a' if smoke.key[-1] != 'a' else 'b'}")
     if (status, answer.get("code")) != (403, "SERVICE_CORE_0301"):
         raise Failed(f"another key is answered with {status} {answer}")
+
+
+@check("the roles allow calls on several tables", has_a_key)
+def reads_several_tables_in_one_call(smoke):
+    """A new key is in no process's memory, so each function reads key and workspace by one call. Its role names the keys of
+    the workspaces table. If AWS compares them with the keys of the other table too, the role must name those as well."""
+    key = smoke.of_workspace("key", "create", "--name", "smoke-tables", "--scope", "*")
+    try:
+        unknown = uuid.uuid4()
+        for resource, wanted in (
+            ("/contacts", 200), ("/conversations", 200), ("/settings/attributes", 200), (f"/users/{unknown}", 404),
+            (f"/files/{unknown}", 404), (f"/messages/{unknown}", 404),
+        ):
+            status, answer = smoke.api("GET", resource, key=key["apiKey"])
+            if status != wanted:
+                raise Failed(f"GET {resource} is answered with {status} {answer}; does the role's dynamodb:LeadingKeys allow the call?")
+    finally:
+        smoke.of_workspace("key", "revoke", "--key", key["keyId"])
+
+
+@check("functions may send to their own queues", is_deployed)
+def may_send_to_themselves(smoke):
+    names = [f"{smoke.target.stack}-{name}" for name in SEND_TO_THEMSELVES]
+    if smoke.target.is_local:
+        for name in names:
+            smoke.target.lambda_.get_function(FunctionName=name)
+        raise Skipped("the functions exist; the emulator does not count the chains of queues")
+    settings = {name: smoke.target.lambda_.get_function_recursion_config(FunctionName=name)["RecursiveLoop"] for name in names}
+    if set(settings.values()) != {"Allow"}:
+        raise Failed(f"Lambda ends their chains: {settings}")
 
 
 @check("the provider's webhook refuses a request without a signature", is_deployed)
@@ -339,6 +375,22 @@ def delivers_events(smoke):
         raise Failed(f"the deliveries are {states}") from None
 
 
+@check("a drain of many invocations is not ended", has_an_endpoint, has_a_contact)
+def drains_in_a_long_chain(smoke):
+    events = DRAINED_LOCALLY if smoke.target.is_local else DRAINED_EVENTS
+    made = smoke.of_workspace("webhook", "create", "--url", smoke.target.receiver, "--api-key", "smoke", "--event", "contact.updated", "--max-per-second", "1")
+    smoke.drained = made["endpointId"]
+    for number in range(events):
+        smoke.expect(200, "PATCH", f"/contacts/{smoke.contact}", {"lastName": f"Test {number}"})
+
+    def is_drained():
+        waiting = smoke.of_workspace("delivery", "list", "--endpoint", smoke.drained, "--state", "PENDING")
+        return not waiting
+
+    # A chain that Lambda ends stands still until the sweeper finds the lane, two minutes later.
+    within(events + 60, is_drained, "deliveries are still waiting")
+
+
 @check("the dead-letter queues are empty", is_deployed)
 def has_no_dead_letters(smoke):
     queues = {name: url for name, url in smoke.target.outputs.items() if name.endswith("DlqUrl")}
@@ -368,6 +420,7 @@ def clean_up(smoke):
     problems = []
     for made, arguments in (
         (smoke.endpoint, ("webhook", "delete", "--endpoint", smoke.endpoint)),
+        (smoke.drained, ("webhook", "delete", "--endpoint", smoke.drained)),
         (smoke.has_capture, ("capture", "disable")),
         (smoke.has_capture, ("opt-out", "remove", "--cellphone", smoke.phone)),
         (smoke.key_id, ("key", "revoke", "--key", smoke.key_id)),

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import urllib.request
@@ -57,7 +58,7 @@ def test_it_takes_back_what_it_made(stack_file):
     assert smoke.run(run) == 0
     status, _ = run.api("GET", "/contacts", key=stack["workspaces"][0]["apiKey"])
     assert status == 403, "the key of another workspace"
-    assert [key["revokedAt"] is not None for key in run.of_workspace("key", "list")] == [True]
+    assert [key["revokedAt"] is not None for key in run.of_workspace("key", "list")] == [True, True]
     assert run.of_workspace("webhook", "list") == []
     assert run.of_workspace("capture", "show")["enabled"] is False
     assert run.of_workspace("opt-out", "list") == []
@@ -86,6 +87,39 @@ def test_a_receiver_that_refuses_fails_the_verdict(stack_file, monkeypatch):
     assert smoke.run(smoke.Smoke(target)) == 1
     [failed] = [line for line in said if line.startswith("FAILED")]
     assert failed.startswith("FAILED   all events are delivered to the receiver: ") and "500" in failed
+
+
+def test_a_function_whose_chains_lambda_ends_fails_the_verdict(stack_file):
+    target = smoke.Target.local(stack_file)
+    target.stack, target.is_local = "messaging", False
+    settings = {"messaging-inbox": "Terminate"}
+
+    class Lambda:
+        def get_function_recursion_config(self, FunctionName):
+            return {"RecursiveLoop": settings.get(FunctionName, "Allow")}
+
+    target.lambda_ = Lambda()
+    with pytest.raises(smoke.Failed, match="messaging-inbox': 'Terminate'"):
+        smoke.may_send_to_themselves(smoke.Smoke(target))
+    settings.clear()
+    smoke.may_send_to_themselves(smoke.Smoke(target))
+
+
+def test_the_functions_that_send_to_themselves_are_those_of_the_template():
+    text = (HERE.parents[1] / "template.yaml").read_text()
+    allowed = re.findall(r"Role: !GetAtt (\w+)Role.Arn\n.*\n      RecursiveLoop: Allow", text)
+    assert {re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower() for name in allowed} == set(smoke.SEND_TO_THEMSELVES)
+
+
+def test_a_role_that_refuses_a_call_on_several_tables_fails_the_verdict(stack_file, monkeypatch):
+    run = smoke.Smoke(smoke.Target.local(stack_file))
+    smoke.is_deployed(run)
+    smoke.has_a_key(run)
+    smoke.reads_several_tables_in_one_call(run)
+    monkeypatch.setattr(run, "api", lambda method, resource, **_: (500 if "users" in resource else 200, {}))
+    with pytest.raises(smoke.Failed, match="dynamodb:LeadingKeys"):
+        smoke.reads_several_tables_in_one_call(run)
+    smoke.clean_up(run)
 
 
 def test_a_stack_that_does_not_exist_is_the_first_thing_that_fails(stack_file):
