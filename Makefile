@@ -10,7 +10,7 @@ CLIENTS := tests/contract/clients
 FUNCTIONS := $(notdir $(wildcard functions/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build engine numbering hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build release engine numbering hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -79,10 +79,13 @@ build: $(VENV)/installed ## build all functions as they are shipped, for both pr
 	@echo "Deploy arm64 with: sam deploy --config-env dev --config-file $(CURDIR)/samconfig.toml --template .aws-sam/arm64/template.yaml"
 	@echo "samconfig.toml names the stages. For x86_64, change Architecture in it; otherwise \`sam build\` and \`sam deploy\` disagree."
 
+release: build ## make the files of a release from a build for both processors: zips, templates, checksums, a bill of materials (into release/)
+	@$(VENV)/bin/python .ci/release.py
+
 engine: $(VENV)/installed ## provide containers for `sam local` without Docker (as root, until Ctrl-C)
 	@$(VENV)/bin/python tests/sam/engine.py
 
-numbering: $(VENV)/installed ## write the numbering plans of the newest package; then pin its version in tests/requirements.txt and tests/constraints.txt
+numbering: $(VENV)/installed ## write the numbering plans of the newest package; then pin it in tests/requirements.txt and make tests/requirements.lock anew, as that file says
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade phonenumbers
 	@$(VENV)/bin/python functions/leads/numbering.py
 	@$(VENV)/bin/python functions/leads/numbering.py --check
@@ -90,16 +93,17 @@ numbering: $(VENV)/installed ## write the numbering plans of the newest package;
 hooks: $(VENV)/bin/typos ## check format, spelling and message of each commit (prints how to undo it)
 	@sh .githooks/install
 
-$(VENV)/installed: tests/requirements.txt tests/constraints.txt | machine-runs
+$(VENV)/installed: tests/requirements.lock | machine-runs
 	@echo "Installing SAM, cargo-lambda and the test tools into $(VENV) (about a minute, once)"
 	@python3 -m venv --clear $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/requirements.txt --constraint tests/constraints.txt
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement tests/requirements.lock
 	@touch $@
 
 # Installs only the spelling check, for `make check`. This takes seconds instead of the minute above.
-$(VENV)/bin/typos: tests/constraints.txt | machine-runs
+$(VENV)/bin/typos: tests/requirements.lock | machine-runs
 	@test -x $(VENV)/bin/python || python3 -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check typos --constraint tests/constraints.txt
+	@awk '/^[a-z]/ {wanted = /^typos==/} wanted' tests/requirements.lock | \
+	  $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement /dev/stdin
 	@touch $@
 
 $(BROWSER)/node_modules/installed: $(BROWSER)/package.json $(BROWSER)/package-lock.json | machine-tests

@@ -14,6 +14,33 @@ ROOT = pathlib.Path(__file__).parents[2]
 ENGINE = ROOT / "tests" / "fuzz" / "engine"
 
 
+LOCKS = [ROOT / folder / "requirements.lock" for folder in ("tests", "tools/local")]
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.parent.name)
+def test_every_python_package_has_a_version_and_hashes(lock):
+    packages = re.findall(r"^([A-Za-z][^ ;=]*)(==[\w.]+)?[^\n]*\n((?:    --hash=sha256:[0-9a-f]{64}[^\n]*\n?)*)", lock.read_text(), re.M)
+    assert len(packages) > 40
+    assert [name for name, version, hashes in packages if not version or not hashes] == []
+    wanted = re.findall(r"^([a-z][\w-]*)(?:\[\w+\])?(==[\w.]+)$", lock.with_suffix(".txt").read_text(), re.M)
+    assert wanted and set(wanted) <= {(re.sub(r"\[.*", "", name), version) for name, version, _ in packages}
+
+
+def test_pip_installs_only_packages_with_hashes():
+    installs = re.findall(r"pip install .*", (ROOT / "Makefile").read_text())
+    # `make numbering` asks for the newest plans, which nobody has pinned yet.
+    pinned = [install for install in installs if not install.endswith("--upgrade phonenumbers")]
+    assert len(pinned) == 2 and all("--require-hashes" in install for install in pinned)
+    # A hash in the list makes pip demand one of every package.
+    assert '"tools/local/requirements.lock"' in (ROOT / "tools" / "local" / "src" / "venv.rs").read_text()
+
+
+def test_actions_are_pinned_by_commit():
+    workflows = "".join(path.read_text() for path in (ROOT / ".github" / "workflows").iterdir())
+    used = re.findall(r"uses: (\S+)", workflows)
+    assert used and all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action) for action in used)
+
+
 @functools.cache
 def policy():
     return tomllib.loads((ROOT / "deny.toml").read_text())

@@ -12,7 +12,7 @@ use crate::checkout::{Checkout, cannot_write};
 use crate::process_group::ProcessGroup;
 use crate::progress::{Progress, Step};
 
-const REQUIREMENTS: &str = "tools/local/requirements.txt";
+const REQUIREMENTS: &str = "tools/local/requirements.lock";
 
 /// Installs the requirements, unless this exact list is already installed.
 pub(crate) async fn ready(progress: &Progress, checkout: &Checkout) -> Result<(), Problem> {
