@@ -238,7 +238,7 @@ def reads_several_tables_in_one_call(smoke):
         unknown = uuid.uuid4()
         for resource, wanted in (
             ("/contacts", 200), ("/conversations", 200), ("/settings/attributes", 200), (f"/users/{unknown}", 404),
-            (f"/files/{unknown}", 404), (f"/messages/{unknown}", 404),
+            (f"/files/{unknown}", 404), (f"/messages/{unknown}?conversationId={unknown}", 404),
         ):
             status, answer = smoke.api("GET", resource, key=key["apiKey"])
             if status != wanted:
