@@ -53,7 +53,7 @@ impl Creation<'_> {
         if let Some(answered) = answered {
             return self.replayed(answered).map(Some);
         }
-        let workspace = workspace.ok_or(ApiError::Forbidden)?;
+        let workspace = workspace.ok_or_else(ApiError::no_workspace)?;
         let (store, now) = (self.call.store(), self.call.store().now());
         let people = People { workspace: workspace.id, known: &known, lines: &lines, ids: store.ids(), now };
         let party = self.request.party(&people, team.as_ref())?;

@@ -67,7 +67,7 @@ async fn named(
         return Ok((store.people_named(workspace, contacts, users).await?, Lines::default()));
     }
     let named = store.named(workspace, &Naming { contacts, users, ..Naming::default() }).await?;
-    named.workspace.ok_or(ApiError::Forbidden)?;
+    named.workspace.ok_or_else(ApiError::no_workspace)?;
     Ok((named.people, named.lines))
 }
 

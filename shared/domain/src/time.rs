@@ -66,6 +66,11 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
+    /// The beginning of the minute.
+    pub fn to_minute(self) -> Self {
+        Self::from_millis(self.as_millis() - self.as_millis().rem_euclid(60_000))
+    }
+
     /// The time without milliseconds, as webhook bodies contain it: `2026-01-02T03:04:05Z`.
     pub fn to_seconds_string(self) -> String {
         self.print("%Y-%m-%dT%H:%M:%SZ")

@@ -5,13 +5,13 @@ use std::ops::Deref;
 use std::pin::pin;
 use std::time::Duration;
 
-use domain::{Scope, Unfit, WorkspaceId, error_chain};
+use domain::{KeyId, Scope, Unfit, WorkspaceId, error_chain};
 use lambda_http::{Body, Response};
-use runtime::Metrics;
-use runtime::metrics::{ApiFunction, Requests};
-use serde::Serialize;
+use runtime::metrics::{ApiFunction, Counted, Denials, Requests};
+use runtime::{Fields, Metrics};
 use store::{CursorKeys, IdempotencyKey, RetryTime, Store, StoreError};
 use tokio::time::Instant;
+use tracing::field::{Empty, display};
 use tracing::{Instrument, Span, error_span};
 
 use crate::auth::{Authenticator, Caller};
@@ -66,12 +66,13 @@ impl Api {
         handler: impl AsyncFnOnce(&Call<'_>) -> Result<Reply, ApiError>,
     ) -> Response<Body> {
         let began = Instant::now();
-        let mut workspace = None;
-        let span = error_span!("request", requestId = request.id(), workspace = tracing::field::Empty);
+        let mut known = None;
+        let span = error_span!("request", requestId = request.id(), workspace = Empty, key = Empty);
         let work = async {
             let caller = self.authenticator.authorize(request, scope).await?;
-            workspace = Some(caller.workspace());
-            Span::current().record("workspace", tracing::field::display(caller.workspace()));
+            known = Some((caller.workspace(), caller.key()));
+            Span::current().record("workspace", display(caller.workspace()));
+            Span::current().record("key", display(caller.key()));
             let call = Call { api: self, caller, request };
             let handled = pin!(handler(&call));
             let (admitted, answer) = futures::future::join(call.caller.admitted(), handled).await;
@@ -82,7 +83,7 @@ impl Api {
         let answer = tokio::time::timeout(self.longest, work).await;
         let answer =
             answer.unwrap_or_else(|_| Err(StoreError::Busy("the request took too long".into()).into()));
-        self.log(request, workspace, &answer, began.elapsed());
+        self.log(request, known, &answer, began.elapsed());
         respond(request.id(), answer)
     }
 
@@ -97,55 +98,44 @@ impl Api {
     fn log(
         &self,
         request: &ApiRequest,
-        workspace: Option<WorkspaceId>,
+        caller: Option<(WorkspaceId, KeyId)>,
         answer: &Result<Reply, ApiError>,
         took: Duration,
     ) {
         let failure = answer.as_ref().err();
-        let code = failure.map(ApiError::code);
         let status = answer.as_ref().map_or_else(|failure| failure.code().status, Reply::status);
-        let counted = Requests::default();
-        counted.request_time.took(took);
+        let (requests, denials) = (Requests::default(), Denials::default());
+        requests.request_time.took(took);
         let (level, message) = match status {
             500.. => {
-                counted.failed_5xx.add(1);
+                requests.failed_5xx.add(1);
                 ("ERROR", "failed")
             }
             400.. => {
-                counted.refused_4xx.add(1);
-                counted.rate_limited.add(usize::from(status == 429));
+                requests.refused_4xx.add(1);
+                requests.rate_limited.add(usize::from(status == 429));
                 ("INFO", "refused")
             }
             _ => ("INFO", "answered"),
         };
-        let fields = RequestLine {
-            request_id: request.id(),
-            trace_id: request.trace_id(),
-            workspace: workspace.map(|workspace| workspace.to_string()),
-            route: request.route(),
-            status,
-            code: code.map(|code| code.code),
-            cause: failure.filter(|_| status >= 500).map(|failure| error_chain(failure)),
-        };
-        self.metrics.log(self.function, &counted, level, message, &fields);
+        let mut counted = vec![Counted::of(self.function, &requests)];
+        let (mut workspace, mut key) = caller.unzip();
+        if let Some(ApiError::Forbidden(denied)) = failure {
+            (workspace, key) = (workspace.or(request.workspace()), key.or(denied.key));
+            denials.forbidden.add(1);
+            counted.push(Counted::of(denied.reason, &denials));
+        }
+        let mut fields = Fields::default();
+        fields.add("requestId", request.id());
+        fields.add_known("traceId", request.trace_id());
+        fields.add_known("workspace", workspace.map(|workspace| workspace.to_string()));
+        fields.add_known("key", key.map(|key| key.to_string()));
+        fields.add("route", request.route());
+        fields.add("status", status);
+        fields.add_known("code", failure.map(|failure| failure.code().code));
+        fields.add_known("cause", failure.filter(|_| status >= 500).map(|failure| error_chain(failure)));
+        self.metrics.log(counted, level, message, fields);
     }
-}
-
-/// The fields of a request's log line, without its duration.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RequestLine<'a> {
-    request_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    trace_id: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    workspace: Option<String>,
-    route: &'a str,
-    status: u16,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cause: Option<String>,
 }
 
 impl Call<'_> {

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ApiKey, ApiKeyToken, Scope, WorkspaceId, WorkspaceState};
+use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Timestamp, WorkspaceId, WorkspaceState};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
+use runtime::metrics::Denial;
 use store::{Admission, Limiter, Memory, Store, StoreError};
 
-use crate::error::ApiError;
+use crate::error::{ApiError, Denied};
 use crate::request::ApiRequest;
 
+/// The header with the key.
+const KEY_HEADER: &str = "x-api-key";
 /// How long a warm function caches a key and the state of its workspace. A revoked key, or a key of a disabled
 /// workspace, can work for this long.
 const KEY_MEMORY: Duration = Duration::from_secs(30);
@@ -21,6 +24,7 @@ const MISS_MEMORY: Duration = Duration::from_secs(5);
 /// this value.
 pub struct Caller {
     workspace: WorkspaceId,
+    key: KeyId,
     admission: Shared<BoxFuture<'static, Result<Admission, Arc<StoreError>>>>,
 }
 
@@ -28,6 +32,11 @@ impl Caller {
     /// The workspace of the key, which is also the one in the path.
     pub fn workspace(&self) -> WorkspaceId {
         self.workspace
+    }
+
+    /// The id of the caller's key.
+    pub(crate) fn key(&self) -> KeyId {
+        self.key
     }
 
     /// Waits for the decision of the rate limiter. Call it before the first write: the limiter's write runs
@@ -61,32 +70,33 @@ impl Authenticator {
     /// unknown, revoked and expired keys, for keys of another or of a disabled workspace, and for keys without
     /// the scope.
     pub(crate) async fn authorize(&self, request: &ApiRequest, scope: Scope) -> Result<Caller, ApiError> {
-        let token = request.header("x-api-key").and_then(ApiKeyToken::parse).ok_or(ApiError::Forbidden)?;
-        let path = request.path("workspaceId").and_then(|id| WorkspaceId::parse(&id).ok());
-        let path = path.ok_or(ApiError::Forbidden)?;
-        let (key, state) = self.look_up(token.sha256_hex(), path).await?.ok_or(ApiError::Forbidden)?;
-        let opens = key.is_good(self.store.now()) && !state.is_disabled() && key.scopes.allow(scope);
-        if !opens {
-            return Err(ApiError::Forbidden);
+        let sent = request.header(KEY_HEADER).ok_or(Denial::NoKey)?;
+        let token = ApiKeyToken::parse(sent).ok_or(Denial::MalformedKey)?;
+        let path = request.workspace().ok_or(Denial::NoWorkspace)?;
+        let (key, state) = self.look_up(token.sha256_hex(), path).await?;
+        if let Some(reason) = denial(&key, path, state, scope, self.store.now()) {
+            return Err(ApiError::Forbidden(Denied { reason, key: Some(key.id) }));
         }
         let limiter = Arc::clone(&self.limiter);
         let admission =
             async move { limiter.admit(key.workspace_id, key.id, key.rate).await.map_err(Arc::new) };
-        Ok(Caller { workspace: key.workspace_id, admission: admission.boxed().shared() })
+        Ok(Caller { workspace: key.workspace_id, key: key.id, admission: admission.boxed().shared() })
     }
 
-    /// The key, if it is a key of this workspace, and the workspace's state. What is not in memory is read in
-    /// one call. Only the state of a workspace whose key was presented is remembered.
+    /// The key, of whichever workspace, and the state of this workspace if the key is one of its keys. What is not in
+    /// memory is read in one call. Only the state of a workspace whose key was presented is remembered.
     async fn look_up(
         &self,
         sha256: String,
         workspace: WorkspaceId,
-    ) -> Result<Option<(ApiKey, WorkspaceState)>, ApiError> {
+    ) -> Result<(ApiKey, WorkspaceState), ApiError> {
         let now = self.store.now();
         let known = self.keys.get(&sha256, now);
-        let is_foreign = known.as_ref().is_some_and(|key| key.workspace_id != workspace);
-        if is_foreign || self.unknown.get(&sha256, now).is_some() {
-            return Ok(None);
+        if let Some(foreign) = known.as_ref().filter(|key| key.workspace_id != workspace) {
+            return Ok((foreign.clone(), WorkspaceState::Enabled));
+        }
+        if self.unknown.get(&sha256, now).is_some() {
+            return Err(Denial::UnknownKey.into());
         }
         let is_known = known.is_some();
         let remembered = self.states.get(&workspace, now);
@@ -98,17 +108,32 @@ impl Authenticator {
         };
         let Some(key) = key else {
             self.unknown.keep(sha256, (), now);
-            return Ok(None);
+            return Err(Denial::UnknownKey.into());
         };
         if !is_known {
             self.keys.keep(sha256, key.clone(), now);
         }
-        if key.workspace_id != workspace {
-            return Ok(None);
-        }
-        if remembered.is_none() {
+        if key.workspace_id == workspace && remembered.is_none() {
             self.states.keep(workspace, state, now);
         }
-        Ok(Some((key, state)))
+        Ok((key, state))
     }
+}
+
+/// Why the key gives no access; `None` if it does.
+fn denial(
+    key: &ApiKey,
+    workspace: WorkspaceId,
+    state: WorkspaceState,
+    scope: Scope,
+    now: Timestamp,
+) -> Option<Denial> {
+    let denials = [
+        (key.workspace_id != workspace, Denial::OtherWorkspace),
+        (key.revoked_at.is_some(), Denial::RevokedKey),
+        (!key.is_good(now), Denial::ExpiredKey),
+        (state.is_disabled(), Denial::DisabledWorkspace),
+        (!key.scopes.allow(scope), Denial::NoScope),
+    ];
+    denials.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason)
 }

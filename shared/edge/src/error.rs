@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::refused::{MediaFault, Origin};
-use domain::{Refused, TemplateId};
+use domain::{KeyId, Refused, TemplateId};
+use runtime::metrics::Denial;
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::StoreError;
@@ -121,15 +122,30 @@ pub enum Resource {
     File,
 }
 
+/// Why a caller gets 403, and with which key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// The reason.
+    pub reason: Denial,
+    /// The key, if it exists.
+    pub key: Option<KeyId>,
+}
+
+impl From<Denial> for ApiError {
+    fn from(reason: Denial) -> Self {
+        Self::Forbidden(Denied { reason, key: None })
+    }
+}
+
 /// Why a request of the Integrations API fails.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ApiError {
     /// The body is not JSON.
     #[error("the body is not JSON: {}", .0.reason)]
     Malformed(NotJson),
-    /// The key gives no access to this workspace, or lacks the scope. The error deliberately has no reason.
+    /// The key gives no access to this workspace, or lacks the scope. The reason is for the log. The response has none.
     #[error("forbidden")]
-    Forbidden,
+    Forbidden(Denied),
     /// The route or method does not exist.
     #[error("no such route")]
     NoRoute,
@@ -188,11 +204,16 @@ impl ApiError {
         Self::Unexpected(Arc::from(Box::<dyn Error + Send + Sync>::from(reason)))
     }
 
+    /// The workspace of the caller's key does not exist.
+    pub fn no_workspace() -> Self {
+        Denial::NoWorkspace.into()
+    }
+
     /// The error's row in the table.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Malformed(_) => MALFORMED,
-            Self::Forbidden => FORBIDDEN,
+            Self::Forbidden(_) => FORBIDDEN,
             Self::NoRoute => NO_ROUTE,
             Self::NotFound(Resource::Conversation) => NO_CONVERSATION,
             Self::NotFound(Resource::Contact) => NO_CONTACT,

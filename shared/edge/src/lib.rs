@@ -24,7 +24,7 @@ pub mod view;
 
 pub use api::{Api, Call, Cursors};
 pub use auth::Caller;
-pub use error::{ApiError, CODES, ErrorCode, Resource};
+pub use error::{ApiError, CODES, Denied, ErrorCode, Resource};
 pub use etag::ETag;
 pub use failure::FieldFailure;
 pub use idempotency::replay;

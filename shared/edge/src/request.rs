@@ -4,7 +4,7 @@ use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt};
 use serde_json::Value;
 
-use domain::Unfit;
+use domain::{Unfit, WorkspaceId};
 
 use crate::Reply;
 use crate::error::ApiError;
@@ -58,6 +58,11 @@ impl ApiRequest {
     /// A parameter of the path.
     pub fn path(&self, name: &str) -> Option<String> {
         self.http.path_parameters_ref().and_then(|all| all.first(name)).map(str::to_owned)
+    }
+
+    /// The workspace in the path, if it is an id. The caller's key may be of another one.
+    pub(crate) fn workspace(&self) -> Option<WorkspaceId> {
+        WorkspaceId::parse(&self.path("workspaceId")?).ok()
     }
 
     /// A header, if it is text. If a header is repeated, the last one wins, because of the gateway's event

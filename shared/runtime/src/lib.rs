@@ -3,6 +3,7 @@
 //! This is the only crate that reads the environment. Everything here is built once, at start, and passed on.
 
 mod aws;
+mod fields;
 mod http;
 pub mod metrics;
 mod retention;
@@ -19,11 +20,11 @@ use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use domain::{Clock, Ids, Retention};
 use store::{Bucket, FailureBucket, Store, Tables};
 
+pub use fields::{Fields, trace_id};
 pub use metrics::Metrics;
 pub use sending::SendRules;
 pub use settings::{SettingError, Settings};
 pub use system::{OsRandomness, RandomIds, SystemClock};
-pub use telemetry::trace_id;
 
 /// How long the body of an object may bring no bytes. It is the SDK's default.
 const STALLED: Duration = Duration::from_secs(5);

@@ -19,6 +19,8 @@ use std::time::Duration;
 use domain::Clock;
 use serde::{Serialize, Serializer};
 
+use crate::Fields;
+
 /// The namespace of all metrics.
 pub const NAMESPACE: &str = "MessagingIntegrations";
 
@@ -70,6 +72,12 @@ dimensions! {
     ApiFunction = "Function" {
         Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Files = "files"
         Messages = "messages" Users = "users"
+    }
+    /// Why a key gives no access. The answer never says so.
+    Denial = "Reason" {
+        NoKey = "NO_KEY" MalformedKey = "MALFORMED_KEY" UnknownKey = "UNKNOWN_KEY" RevokedKey = "REVOKED_KEY"
+        ExpiredKey = "EXPIRED_KEY" OtherWorkspace = "OTHER_WORKSPACE" NoWorkspace = "NO_WORKSPACE"
+        DisabledWorkspace = "DISABLED_WORKSPACE" NoScope = "NO_SCOPE"
     }
 }
 
@@ -213,6 +221,11 @@ families! {
         /// Responses with status 429. They also count in `Refused4xx`.
         rate_limited: Count = "RateLimited",
     }
+    /// Requests to the Integrations API whose key gives no access.
+    Denials by Denial {
+        /// Responses with status 403. They also count in `Refused4xx`.
+        forbidden: Count = "Forbidden",
+    }
 }
 
 /// A counter. Several tasks may add to it at the same time.
@@ -292,71 +305,60 @@ impl Metrics {
 
     /// Writes what was counted in one line. Writes no line if nothing was counted.
     pub fn put<F: Family>(&self, by: F::By, counted: &F) {
-        let values = counted.values();
-        if values.iter().any(|values| !values.0.is_empty()) {
-            self.write::<F, ()>(by, values, "INFO", "counted", None);
+        let counted = Counted::of(by, counted);
+        if !counted.is_empty() {
+            self.write(vec![counted], "INFO", "counted", Fields::default());
         }
     }
 
-    /// Writes what was counted into the log line of the work itself. `fields` must serialize to an object;
-    /// its fields are no metrics.
-    pub fn log<F: Family>(
-        &self,
-        by: F::By,
-        counted: &F,
-        level: &'static str,
-        message: &'static str,
-        fields: &impl Serialize,
-    ) {
-        self.write::<F, _>(by, counted.values(), level, message, Some(fields));
+    /// Writes what was counted into the log line of the work itself, whose `fields` are no metrics.
+    pub fn log(&self, counted: Vec<Counted>, level: &'static str, message: &'static str, fields: Fields) {
+        self.write(counted, level, message, fields);
     }
 
     /// Writes values, split into lines of at most [`MOST_VALUES`] values. The first line has the fields.
-    fn write<F: Family, S: Serialize>(
+    fn write(
         &self,
-        by: F::By,
-        mut values: Vec<Values>,
+        mut counted: Vec<Counted>,
         level: &'static str,
         message: &'static str,
-        mut fields: Option<&S>,
+        mut fields: Fields,
     ) {
         loop {
-            let rest =
-                values.iter_mut().map(|values| Values(values.0.split_off(values.0.len().min(MOST_VALUES))));
-            let rest: Vec<Values> = rest.collect();
-            self.sink.write(&self.line::<F, S>(by, &values, level, message, fields));
-            if rest.iter().all(|values| values.0.is_empty()) {
+            let rest: Vec<Counted> = counted.iter_mut().map(Counted::split_off).collect();
+            self.sink.write(&self.line(&counted, level, message, &fields));
+            if rest.iter().all(Counted::is_empty) {
                 return;
             }
-            (values, fields) = (rest, None);
+            (counted, fields) = (rest, Fields::default());
         }
     }
 
     /// Formats one line.
-    fn line<F: Family, S: Serialize>(
+    fn line(
         &self,
-        by: F::By,
-        values: &[Values],
+        counted: &[Counted],
         level: &'static str,
         message: &'static str,
-        fields: Option<&S>,
+        fields: &Fields,
     ) -> String {
         let now = self.clock.now();
-        let counted = || F::METRICS.iter().zip(values).filter(|(_, values)| !values.0.is_empty());
-        let dimension = F::By::NAME.map(|name| (name, MetricValue::Text(by.value())));
-        let directive = MetricDirective {
-            namespace: NAMESPACE,
-            dimensions: [std::iter::once("Stack").chain(F::By::NAME).collect()],
-            metrics: counted().map(|(Metric { name, unit, .. }, _)| MetricName { name, unit }).collect(),
-        };
+        let counted = || counted.iter().filter(|counted| !counted.is_empty());
+        let values = counted().flat_map(|counted| {
+            let dimension = counted.dimension.map(|(name, value)| (name, MetricValue::Text(value)));
+            dimension.into_iter().chain(counted.metrics().map(MetricValue::of))
+        });
         let line = MetricLine {
             timestamp: now.to_string(),
             level,
             message,
             fields,
-            aws: MetricMetadata { timestamp: now.as_millis(), directives: [directive] },
+            aws: MetricMetadata {
+                timestamp: now.as_millis(),
+                directives: counted().map(Counted::directive).collect(),
+            },
             stack: &self.stack,
-            values: MetricValues(dimension.into_iter().chain(counted().map(MetricValue::of)).collect()),
+            values: MetricValues(values.collect()),
         };
         let mut line = serde_json::to_string(&line).unwrap_or_default();
         line.push('\n');
@@ -364,14 +366,53 @@ impl Metrics {
     }
 }
 
+/// What was counted of one family, under one value of its dimension.
+pub struct Counted {
+    dimension: Option<(&'static str, &'static str)>,
+    metrics: &'static [Metric],
+    values: Vec<Values>,
+}
+
+impl Counted {
+    /// What was counted of a family.
+    pub fn of<F: Family>(by: F::By, counted: &F) -> Self {
+        let dimension = F::By::NAME.map(|name| (name, by.value()));
+        Self { dimension, metrics: F::METRICS, values: counted.values() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.values.iter().all(|values| values.0.is_empty())
+    }
+
+    /// The metrics that have values.
+    fn metrics(&self) -> impl Iterator<Item = (&Metric, &Values)> {
+        self.metrics.iter().zip(&self.values).filter(|(_, values)| !values.0.is_empty())
+    }
+
+    /// Removes and returns the values that do not fit into one line.
+    fn split_off(&mut self) -> Self {
+        let rest =
+            self.values.iter_mut().map(|values| Values(values.0.split_off(values.0.len().min(MOST_VALUES))));
+        Self { values: rest.collect(), ..*self }
+    }
+
+    fn directive(&self) -> MetricDirective {
+        MetricDirective {
+            namespace: NAMESPACE,
+            dimensions: [std::iter::once("Stack").chain(self.dimension.map(|(name, _)| name)).collect()],
+            metrics: self.metrics().map(|(Metric { name, unit, .. }, _)| MetricName { name, unit }).collect(),
+        }
+    }
+}
+
 /// A line of the embedded metric format.
 #[derive(Serialize)]
-struct MetricLine<'a, S> {
+struct MetricLine<'a> {
     timestamp: String,
     level: &'static str,
     message: &'static str,
     #[serde(flatten)]
-    fields: Option<&'a S>,
+    fields: &'a Fields,
     #[serde(rename = "_aws")]
     aws: MetricMetadata,
     #[serde(rename = "Stack")]
@@ -385,7 +426,7 @@ struct MetricLine<'a, S> {
 struct MetricMetadata {
     timestamp: i64,
     #[serde(rename = "CloudWatchMetrics")]
-    directives: [MetricDirective; 1],
+    directives: Vec<MetricDirective>,
 }
 
 #[derive(Serialize)]
@@ -457,19 +498,18 @@ impl Kept {
         let mut by_metric = std::collections::BTreeMap::<String, Vec<u64>>::new();
         for line in self.lock().iter() {
             let line: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-            let directive = &line["_aws"]["CloudWatchMetrics"][0];
-            let by = directive["Dimensions"][0][1].as_str().and_then(|by| line[by].as_str());
-            for metric in directive["Metrics"].as_array().into_iter().flatten() {
-                let name = metric["Name"].as_str().unwrap_or_default();
-                let values = match &line[name] {
-                    serde_json::Value::Array(values) => values.clone(),
-                    value => vec![value.clone()],
-                };
-                let name = by.map_or(name.to_owned(), |by| format!("{name} {by}"));
-                by_metric
-                    .entry(name)
-                    .or_default()
-                    .extend(values.iter().filter_map(serde_json::Value::as_u64));
+            for directive in line["_aws"]["CloudWatchMetrics"].as_array().into_iter().flatten() {
+                let by = directive["Dimensions"][0][1].as_str().and_then(|by| line[by].as_str());
+                for metric in directive["Metrics"].as_array().into_iter().flatten() {
+                    let name = metric["Name"].as_str().unwrap_or_default();
+                    let values = match &line[name] {
+                        serde_json::Value::Array(values) => values.clone(),
+                        value => vec![value.clone()],
+                    };
+                    let name = by.map_or(name.to_owned(), |by| format!("{name} {by}"));
+                    let numbers = values.iter().filter_map(serde_json::Value::as_u64);
+                    by_metric.entry(name).or_default().extend(numbers);
+                }
             }
         }
         by_metric
@@ -594,12 +634,34 @@ mod tests {
         let (metrics, kept) = kept();
         let counted = Requests::default();
         counted.request_time.took(Duration::from_millis(7));
-        let fields = json!({ "requestId": "a \"quoted\"\nid", "status": 200 });
-        metrics.log(ApiFunction::Contacts, &counted, "INFO", "answered", &fields);
+        let mut fields = Fields::default();
+        fields.add("requestId", "a \"quoted\"\nid");
+        fields.add("status", 200);
+        fields.add("cause", "x".repeat(100_000));
+        fields.add_known("code", None::<&str>);
+        metrics.log(vec![Counted::of(ApiFunction::Contacts, &counted)], "INFO", "answered", fields);
         let line = assert_valid(&kept.lines()[0]);
-        assert_eq!((&line["requestId"], &line["status"]), (&fields["requestId"], &fields["status"]));
+        assert_eq!((&line["requestId"], &line["status"]), (&json!("a \"quoted\"\nid"), &json!(200)));
+        assert_eq!(line["cause"], format!("{}... (98976 bytes more)", "x".repeat(1_024)));
+        assert!(line.get("code").is_none(), "{line}");
         assert_eq!((&line["level"], &line["message"]), (&json!("INFO"), &json!("answered")));
         assert_eq!((&line["Function"], &line["RequestTime"]), (&json!("contacts"), &json!(7)));
+    }
+
+    #[test]
+    fn one_line_counts_several_families_each_with_its_dimension() {
+        let (metrics, kept) = kept();
+        let (requests, denials) = (Requests::default(), Denials::default());
+        requests.refused_4xx.add(1);
+        denials.forbidden.add(1);
+        let counted =
+            vec![Counted::of(ApiFunction::Users, &requests), Counted::of(Denial::ExpiredKey, &denials)];
+        metrics.log(counted, "INFO", "refused", Fields::default());
+        let values = kept.values();
+        assert_eq!((&values["Refused4xx users"], &values["Forbidden EXPIRED_KEY"]), (&vec![1], &vec![1]));
+        let line = assert_valid(&kept.lines()[0]);
+        assert_eq!(line["_aws"]["CloudWatchMetrics"][1]["Dimensions"], json!([["Stack", "Reason"]]));
+        assert_eq!((&line["Function"], &line["Reason"]), (&json!("users"), &json!("EXPIRED_KEY")));
     }
 
     /// Alarms and dashboards use this list: a change here needs a change there.
@@ -615,7 +677,7 @@ mod tests {
             NotSwept Count What, SendsAccepted Count Function, SendsFailed Count Function, \
             SendsUnknown Count Function, SendsRetried Count Function, LeadsAccepted Count -, LeadsRejected Count -, \
             CaptchaMisconfigured Count -, CaptchaUnavailable Count -, RequestTime Milliseconds Function, \
-            Refused4xx Count Function, Failed5xx Count Function, RateLimited Count Function";
+            Refused4xx Count Function, Failed5xx Count Function, RateLimited Count Function, Forbidden Count Reason";
         let all = || FAMILIES.iter().copied().flatten();
         let listed =
             |metric: &Metric| format!("{} {} {}", metric.name, metric.unit, metric.by.unwrap_or("-"));

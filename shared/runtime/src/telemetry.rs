@@ -7,8 +7,6 @@ use std::str::FromStr;
 
 use domain::Clock;
 use serde::ser::{SerializeMap, Serializer};
-use serde_json::Value;
-use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -18,7 +16,7 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::SystemClock;
+use crate::{Fields, SystemClock};
 
 /// The crates that log at `LOG_LEVEL`.
 const OURS: &[&str] = &[
@@ -76,11 +74,6 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
     tracing::error!(place, reason, "panicked");
 }
 
-/// The part of X-Ray's header that identifies a trace: `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=...`.
-pub fn trace_id(header: &str) -> Option<&str> {
-    header.split(';').find_map(|part| part.trim().strip_prefix("Root="))
-}
-
 /// Writes events as lines.
 struct Lines<W> {
     write: W,
@@ -116,81 +109,33 @@ where
                 fields.extend(outer);
             }
         }
-        if let Ok(line) = fields.line(event.metadata()) {
+        if let Ok(line) = line(&fields, event.metadata()) {
             (self.write)(&line);
         }
     }
 }
 
-/// Fields by name, each name once.
-#[derive(Default)]
-struct Fields(Vec<(&'static str, Value)>);
-
-impl Fields {
-    /// Adds a field, unless a field with this name exists.
-    fn add(&mut self, name: &'static str, value: Value) {
-        let (name, value) = match (name, &value) {
-            ("xrayTraceId", Value::String(header)) => ("traceId", trace_id(header).unwrap_or(header).into()),
-            _ => (name, value),
-        };
-        if self.0.iter().all(|(known, _)| *known != name) {
-            self.0.push((name, value));
-        }
+/// One line of an event with these fields.
+fn line(fields: &Fields, of: &Metadata<'_>) -> Result<Vec<u8>, serde_json::Error> {
+    let mut line = vec![];
+    let mut json = serde_json::Serializer::new(&mut line);
+    let mut map = json.serialize_map(None)?;
+    map.serialize_entry("timestamp", &SystemClock.now().to_string())?;
+    map.serialize_entry("level", of.level().as_str())?;
+    for (name, value) in fields.message_first() {
+        map.serialize_entry(name, value)?;
     }
-
-    fn extend(&mut self, others: &Self) {
-        for (name, value) in &others.0 {
-            self.add(name, value.clone());
-        }
-    }
-
-    fn line(&self, of: &Metadata<'_>) -> Result<Vec<u8>, serde_json::Error> {
-        let mut line = vec![];
-        let mut json = serde_json::Serializer::new(&mut line);
-        let mut map = json.serialize_map(None)?;
-        map.serialize_entry("timestamp", &SystemClock.now().to_string())?;
-        map.serialize_entry("level", of.level().as_str())?;
-        let (message, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(name, _)| *name == "message");
-        for (name, value) in message.into_iter().chain(others) {
-            map.serialize_entry(name, value)?;
-        }
-        map.serialize_entry("target", of.target())?;
-        map.end()?;
-        line.push(b'\n');
-        Ok(line)
-    }
-}
-
-impl Visit for Fields {
-    fn record_f64(&mut self, field: &Field, value: f64) {
-        self.add(field.name(), value.into());
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.add(field.name(), value.into());
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.add(field.name(), value.into());
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.add(field.name(), value.into());
-    }
-
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.add(field.name(), value.into());
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.add(field.name(), format!("{value:?}").into());
-    }
+    map.serialize_entry("target", of.target())?;
+    map.end()?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use serde_json::Value;
     use tracing::{error_span, field, info, info_span, warn};
 
     use super::*;
@@ -273,9 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn the_trace_id_is_the_root_in_the_trace_header() {
-        assert_eq!(trace_id("Root=1-a-b;Parent=c;Sampled=0"), Some("1-a-b"));
-        assert_eq!(trace_id("Self=1-x;Root=1-a-b"), Some("1-a-b"));
-        assert_eq!(trace_id(""), None);
+    fn a_text_of_a_hundred_kilobytes_is_cut_in_an_event_a_span_and_a_message() {
+        let (long, cut) = ("x".repeat(100_000), format!("{}... (98976 bytes more)", "x".repeat(1_024)));
+        let lines = lines_of("info", || {
+            let span = error_span!(target: "edge", "request", requestId = %long);
+            let _request = span.enter();
+            warn!(target: "inbox", cause = long, "{long}");
+        });
+        let line = &lines[0];
+        assert_eq!([&line["message"], &line["cause"], &line["requestId"]], [&cut, &cut, &cut]);
     }
 }

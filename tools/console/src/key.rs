@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use domain::access::api_key::{Grant, RateLimit};
-use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Scopes};
+use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Scopes, Timestamp};
 use store::Revoked;
 
 use crate::arguments::InWorkspace;
@@ -16,7 +16,7 @@ use crate::{Console, Result};
 pub(crate) enum Verb {
     /// Create an API key. The key is shown only once.
     Create(Create),
-    /// List the keys, newest first, without their secret values.
+    /// List the keys, newest first, without their secret values, with the minute of their last use.
     List(InWorkspace),
     /// Revoke a key. Functions that have cached it refuse it within 30 seconds.
     Revoke {
@@ -56,7 +56,10 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(&within).await?;
                 let keys = console.store.api_keys(workspace.id).await?;
-                output.list(keys.iter().map(view))
+                let ids: Vec<KeyId> = keys.iter().map(|key| key.id).collect();
+                let uses = console.store.last_uses(workspace.id, &ids).await?;
+                let used = |used: Option<Timestamp>| View::new().optional("lastUsedAt", "last used", used);
+                output.list(keys.iter().zip(uses).map(|(key, at)| view(key).and(used(at))))
             }
             Self::Revoke { within, key } => revoke(console, &within, key, output).await,
         }

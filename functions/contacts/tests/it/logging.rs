@@ -1,5 +1,6 @@
 //! The log line of each request, and its metrics.
 
+use domain::KeyId;
 use domain::access::api_key::RateLimit;
 use edge::{Api, ApiRequest};
 use harness::{Answer, Fault, World};
@@ -50,10 +51,7 @@ async fn each_request_logs_one_line_with_its_ids_and_metrics() {
         [&line["message"], &line["code"], &line["Refused4xx"]],
         [&json!("refused"), &json!("SERVICE_CORE_0301"), &json!(1)]
     );
-    assert!(
-        line.get("workspace").is_none() && line.get("RateLimited").is_none(),
-        "no caller was authenticated: {line}"
-    );
+    assert!(line.get("RateLimited").is_none(), "{line}");
 
     f.world.db.fail("BatchGetItem", Fault::Unreachable, 6);
     let (answer, line) = f.send(get()).await;
@@ -62,6 +60,60 @@ async fn each_request_logs_one_line_with_its_ids_and_metrics() {
         (&json!("ERROR"), &json!("failed"), &json!(answer.status), &json!(1))
     );
     assert!(answer.status >= 500 && line["cause"].is_string(), "{line}");
+}
+
+#[tokio::test]
+async fn each_line_names_the_key_and_a_403_its_reason_which_the_answer_does_not_show() {
+    let f = Heard::start().await;
+    let w = &f.world;
+    let (now, ids) = (w.db.store().now(), w.db.store().ids());
+    let list = || w.event("contacts-list.json").query(&[]).request_id("r");
+    let (foreign_workspace, foreign) = w.second_workspace().await;
+    let unknown = domain::ApiKeyToken::from_entropy([99; 8]);
+    let known: [KeyId; 4] = std::array::from_fn(|_| KeyId::generate(ids));
+    let [good, expired, revoked, scopeless] = known;
+    let at_good = w.key_with(w.workspace, &["*"], |key| key.id = good).await;
+    let at_expired =
+        w.key_with(w.workspace, &["*"], |key| (key.id, key.expires_at) = (expired, Some(now))).await;
+    let at_revoked =
+        w.key_with(w.workspace, &["*"], |key| (key.id, key.revoked_at) = (revoked, Some(now))).await;
+    let at_scopeless = w.key_with(w.workspace, &["users:read"], |key| key.id = scopeless).await;
+
+    let (answer, line) = f.send(list().header("x-api-key", &at_good)).await;
+    assert_eq!((answer.status, &line["key"]), (200, &json!(good.to_string())));
+    assert!(line.get("Reason").is_none() && line.get("Forbidden").is_none(), "{line}");
+
+    let rows = [
+        ("NO_KEY", None, list().without_header("x-api-key")),
+        ("MALFORMED_KEY", None, list().header("x-api-key", "msk_nobody")),
+        ("UNKNOWN_KEY", None, list().header("x-api-key", unknown.expose())),
+        ("UNKNOWN_KEY", None, list().header("x-api-key", unknown.expose())),
+        ("EXPIRED_KEY", Some(expired), list().header("x-api-key", &at_expired)),
+        ("REVOKED_KEY", Some(revoked), list().header("x-api-key", &at_revoked)),
+        ("NO_SCOPE", Some(scopeless), list().header("x-api-key", &at_scopeless)),
+        ("NO_WORKSPACE", None, list().path("workspaceId", "x")),
+    ];
+    let first = f.send(rows[0].2.clone()).await.0;
+    for (reason, key, event) in rows {
+        let (answer, line) = f.send(event).await;
+        assert_eq!(answer, first, "{reason}");
+        assert_eq!((&line["Reason"], &line["Forbidden"]), (&json!(reason), &json!(1)), "{line}");
+        assert_eq!(line.get("key"), key.map(|key| json!(key.to_string())).as_ref(), "{line}");
+        let workspace = (reason != "NO_WORKSPACE").then(|| json!(World::WORKSPACE));
+        assert_eq!(line.get("workspace"), workspace.as_ref(), "{line}");
+    }
+    // At first from the table, then from memory.
+    for _ in 0..2 {
+        let (answer, line) = f.send(list().header("x-api-key", &foreign)).await;
+        assert_eq!((answer, &line["Reason"]), (first.clone(), &json!("OTHER_WORKSPACE")), "{line}");
+        assert_eq!((&line["workspace"], line["key"].is_string()), (&json!(World::WORKSPACE), true), "{line}");
+    }
+    assert_ne!(foreign_workspace, w.workspace);
+    w.change_workspace(|workspace| workspace.disabled(now)).await;
+    w.db.clock().advance(std::time::Duration::from_secs(30));
+    let (answer, line) = f.send(list().header("x-api-key", &at_good)).await;
+    assert_eq!((answer, &line["Reason"]), (first, &json!("DISABLED_WORKSPACE")), "{line}");
+    assert_eq!((&line["key"], &line["workspace"]), (&json!(good.to_string()), &json!(World::WORKSPACE)));
 }
 
 #[tokio::test]

@@ -14,15 +14,18 @@ use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
 use domain::access::rate::{Bucket, Draw, Form, Gcra, Step};
-use domain::{KeyId, WorkspaceId};
+use domain::{KeyId, Timestamp, WorkspaceId};
 
-use crate::dynamodb::item::{Item, key, n};
+use crate::dynamodb::item::{Item, key, n, s, text};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::write::{Write, Wrote};
 use crate::memory::Memory;
 use crate::{Store, StoreError, Table, keys};
 
-/// How long the row of an unused bucket is kept: far longer than any bucket takes to fill.
-const KEPT: Duration = Duration::from_secs(86_400);
+/// How long the row of an unused capture is kept: far longer than any bucket takes to fill.
+const CAPTURE_KEPT: Duration = Duration::from_secs(86_400);
+/// How long the row of an unused key is kept, because it shows when the key was last used: 400 days.
+const KEY_KEPT: Duration = Duration::from_secs(400 * 86_400);
 /// The maximum number of writes for one request. Two suffice unless others change the row in between, and three unless
 /// it is deleted.
 const MAX_WRITES: usize = 4;
@@ -63,12 +66,19 @@ impl Counted {
             Self::Capture(workspace) => keys::capture_limit(workspace),
         }
     }
+
+    fn kept(self) -> Duration {
+        match self {
+            Self::Key(..) => KEY_KEPT,
+            Self::Capture(_) => CAPTURE_KEPT,
+        }
+    }
 }
 
 impl Limiter {
     /// A limiter without any remembered state.
     pub fn new(store: Store) -> Self {
-        Self { store, buckets: Memory::new(KEPT), update_lock: Mutex::default() }
+        Self { store, buckets: Memory::new(CAPTURE_KEPT), update_lock: Mutex::default() }
     }
 
     /// Counts a request of a key, unless the key is over its limit. Over all processes and in any span of time, a
@@ -115,22 +125,25 @@ impl Limiter {
         }
     }
 
-    /// The write that takes tokens.
+    /// The write that takes tokens. It also stores the minute, which costs nothing more.
     fn take(&self, counted: Counted, draw: Draw) -> Write {
         let (pk, sk) = counted.row();
-        let expires = self.store.now().plus(KEPT).as_seconds();
+        let now = self.store.now();
         let (set, condition) = match draw.form {
-            Form::Idle => {
-                ("SET tat = :next, expiresAt = :expires", "attribute_not_exists(tat) OR tat < :earliest")
-            }
-            Form::Hot => {
-                ("SET tat = tat + :taken, expiresAt = :expires", "tat >= :earliest AND tat <= :latest")
-            }
+            Form::Idle => (
+                "SET tat = :next, usedAt = :minute, expiresAt = :expires",
+                "attribute_not_exists(tat) OR tat < :earliest",
+            ),
+            Form::Hot => (
+                "SET tat = tat + :taken, usedAt = :minute, expiresAt = :expires",
+                "tat >= :earliest AND tat <= :latest",
+            ),
         };
         let write = Write::update(Table::Limits, key(pk, sk), set)
             .when(condition)
             .bind(":earliest", n(draw.earliest))
-            .bind(":expires", n(expires))
+            .bind(":minute", s(now.to_minute().to_string()))
+            .bind(":expires", n(now.plus(counted.kept()).as_seconds()))
             .returning_new();
         match draw.form {
             Form::Idle => write.bind(":next", n(draw.earliest + draw.taken)),
@@ -146,6 +159,22 @@ impl Limiter {
         let step = change(&mut bucket);
         self.buckets.keep(counted, bucket, now);
         step
+    }
+}
+
+impl Store {
+    /// When each of these keys of a workspace was last used, to the minute; `None` if that is never or more than 400
+    /// days ago. One round trip for each 100 keys, all at the same time.
+    pub async fn last_uses(
+        &self,
+        workspace: WorkspaceId,
+        of: &[KeyId],
+    ) -> Result<Vec<Option<Timestamp>>, StoreError> {
+        let of_key = |key: &KeyId| Place::of(Table::Limits, keys::limit(workspace, *key));
+        let places: Vec<Place> = of.iter().map(of_key).collect();
+        let rows = self.rows_at(&places).await?;
+        let used = |place| Some(Timestamp::parse(text(rows.get(place)?, "usedAt")));
+        Ok(places.iter().map(|place| used(place).flatten()).collect())
     }
 }
 

@@ -102,15 +102,42 @@ async fn all_processes_share_the_bucket_of_a_lead_capture() {
 }
 
 #[tokio::test]
-async fn the_bucket_of_an_unused_key_expires_after_a_day() {
+async fn the_row_of_an_unused_key_expires_after_400_days_and_that_of_a_capture_after_one() {
     let db = TestDb::start().await;
     let limiter = Limiter::new(db.store().clone());
     admit(&limiter, limit(10, 3)).await;
-    let rows = db.rows(Table::Limits);
-    assert_eq!(rows.len(), 1);
-    let expires: i64 = rows[0]["expiresAt"]["N"].as_str().unwrap().parse().unwrap();
-    assert_eq!(expires, db.store().now().as_seconds() + 86_400);
-    assert_eq!(rows[0]["pk"]["S"], format!("{WORKSPACE}#{KEY}"));
+    limiter.admit_to_capture(WORKSPACE, limit(10, 3)).await.unwrap();
+    let mut rows = db.rows(Table::Limits);
+    rows.sort_by_key(|row| row["pk"]["S"].to_string());
+    let expires = |row: usize| rows[row]["expiresAt"]["N"].as_str().unwrap().parse::<i64>().unwrap();
+    let now = db.store().now().as_seconds();
+    assert_eq!(
+        (rows[0]["pk"]["S"].as_str(), expires(0)),
+        (Some(&*format!("{WORKSPACE}#{KEY}")), now + 400 * 86_400)
+    );
+    assert_eq!((rows[1]["pk"]["S"].as_str(), expires(1)), (Some(&*format!("{WORKSPACE}#K")), now + 86_400));
+}
+
+#[tokio::test]
+async fn the_limiters_write_stores_the_minute_in_which_a_key_was_last_used() {
+    let db = TestDb::start().await;
+    let (store, limiter) = (db.store(), Limiter::new(db.store().clone()));
+    let never = KeyId::from_uuid(Uuid::from_u128(3));
+    let uses = async || {
+        let uses = store.last_uses(WORKSPACE, &[never, KEY]).await.unwrap();
+        assert_eq!(uses[0], None);
+        uses[1].map(|used| used.to_string())
+    };
+    assert_eq!(uses().await, None);
+    admit(&limiter, limit(10, 3)).await;
+    assert_eq!(uses().await.as_deref(), Some("2026-01-02T03:04:00.000Z"));
+    admit(&limiter, limit(10, 3)).await;
+    db.clock().advance(Duration::from_secs(60));
+    db.forget_calls();
+    admit(&limiter, limit(10, 3)).await;
+    assert_eq!(db.operations(), ["UpdateItem limits"]);
+    assert_eq!(uses().await.as_deref(), Some("2026-01-02T03:05:00.000Z"));
+    assert!(store.last_uses(WORKSPACE, &[]).await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -52,6 +52,7 @@ async fn a_key_is_shown_once_and_then_listed_without_its_secret_value() {
         "createdAt": "2026-01-02T03:04:05.678Z",
         "expiresAt": "2027-01-31T00:00:00.000Z",
         "keyId": "00000000-0000-4000-8000-000000000004",
+        "lastUsedAt": null,
         "name": "CRM",
         "rate": 5,
         "revokedAt": null,
@@ -62,9 +63,11 @@ async fn a_key_is_shown_once_and_then_listed_without_its_secret_value() {
       }
     ]
     "#);
+    let limiter = store::Limiter::new(desk.db.store().clone());
+    limiter.admit(stored.workspace_id, stored.id, stored.rate).await.unwrap();
     assert_snapshot!(desk.run(&["key", "list", "--workspace", &workspace]).await.out, @"
-    KEY                                   NAME  SCOPES                        RATE            CREATED                   EXPIRES                   REVOKED
-    00000000-0000-4000-8000-000000000004  CRM   contacts:read contacts:write  5/s, 9 at once  2026-01-02T03:04:05.678Z  2027-01-31T00:00:00.000Z  -
+    KEY                                   NAME  SCOPES                        RATE            CREATED                   EXPIRES                   REVOKED  LAST USED
+    00000000-0000-4000-8000-000000000004  CRM   contacts:read contacts:write  5/s, 9 at once  2026-01-02T03:04:05.678Z  2027-01-31T00:00:00.000Z  -        2026-01-02T03:04:00.000Z
     ");
 }
 
