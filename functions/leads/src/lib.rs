@@ -16,12 +16,14 @@ pub mod numbering;
 mod quotas;
 pub mod scripts;
 
+use std::sync::Arc;
+
 use domain::encoding::sha256_hex;
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, error_chain};
 use edge::capture::{CaptureAnswer, CaptureContent, CaptureRequest, LeadProblem};
 use futures::future::join;
 use runtime::metrics::Captured;
-use store::{Admission, CaptureRead, LeadTraits, StoreError};
+use store::{CaptureRead, LeadTraits};
 use tokio::time::timeout;
 
 pub use leads::{LONGEST, Leads};
@@ -29,6 +31,7 @@ pub use quotas::Quotas;
 
 use crate::accept::WorkspaceRead;
 use crate::captcha::Verifier;
+use crate::quotas::Judge;
 
 impl<V: Verifier> Leads<V> {
     /// Handles one request to a route of this function.
@@ -70,36 +73,28 @@ impl<V: Verifier> Leads<V> {
                 brand: lead.brand.as_ref(),
                 token_sha256_hex: &token,
             });
-            let (set_up, admission) =
-                join(self.store.capture_read(workspace, traits), self.quotas.admit(workspace)).await;
+            let (origin, valid) = (request.origin(), lead.as_ref().ok());
+            let (set_up, counted) = join(
+                self.store.capture_read(workspace, traits),
+                self.quotas.count(workspace, valid, &origin),
+            )
+            .await;
             let CaptureRead { capture, lines, state, traces } = set_up?;
-            if let Some(capture) = &capture {
-                self.quotas.learn(capture);
-            }
-            readable = readable_by(capture.as_ref(), request.origin());
+            let judge = Arc::new(Judge { capture, state });
+            self.quotas.learn(workspace, Arc::clone(&judge));
+            let is_proven = judge.is_proven(valid, &origin);
+            readable = readable_by(judge.capture.as_ref(), origin.clone());
             let lead = lead?;
-            admitted(admission, workspace)?;
-            let of_workspace = WorkspaceRead { capture: capture.as_ref(), lines: &*lines?, state, traces };
-            accept::accept(self, (lead, &token), of_workspace, request, &request.origin()).await
+            counted.admit(is_proven, workspace)?;
+            let capture = judge.capture.as_ref();
+            let of_workspace = WorkspaceRead { capture, lines: &*lines?, state, traces };
+            accept::accept(self, (lead, &token), of_workspace, request, &origin).await
         };
         let late = || LeadProblem::unexpected("the request took too long");
         let outcome = timeout(self.longest, work).await.unwrap_or_else(|_| Err(late()));
         log_outcome(workspace, &outcome);
         self.metrics.put((), &counted(&outcome));
         CaptureAnswer::of(&outcome, &readable)
-    }
-}
-
-/// Refuses a lead of a workspace that is over its quota. If the limiter's row cannot be written, the lead is accepted:
-/// the quota limits floods, and one lead more does no harm.
-fn admitted(admission: Result<Admission, StoreError>, workspace: WorkspaceId) -> Result<(), LeadProblem> {
-    match admission {
-        Ok(Admission::Admitted) => Ok(()),
-        Ok(Admission::Refused { retry_after }) => Err(LeadProblem::RateLimited(retry_after)),
-        Err(error) => {
-            tracing::warn!(%workspace, cause = error_chain(&error), "request not counted");
-            Ok(())
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A partition key begins with the workspace id. The only exceptions are:
 //! - `api-keys` by the key's SHA-256: this look-up finds the workspace;
-//! - `limits` by workspace and key id, or by the workspace of a lead as the request names it, kept for a day;
+//! - `limits` by workspace and key id, kept for 400 days, or by the workspace of a lead as the request names it, kept for a day;
 //! - the `due` index by shard, which the sweeper reads for all workspaces;
 //! - rows of the platform (the cursor key, the provider's apps, its templates, the claims of lines, the accounts of lines, the list of workspaces), under
 //!   the nil UUID ([`PLATFORM`]).
@@ -130,6 +130,12 @@ pub(crate) fn limit(workspace: WorkspaceId, key: KeyId) -> (String, &'static str
 /// The bucket of the requests to a workspace's lead capture (table `limits`).
 pub(crate) fn capture_limit(workspace: WorkspaceId) -> (String, &'static str) {
     (format!("{workspace}#K"), "L")
+}
+
+/// The bucket of the requests that name a workspace's lead capture without its key or from a foreign origin (table
+/// `limits`).
+pub(crate) fn unproven_capture_limit(workspace: WorkspaceId) -> (String, &'static str) {
+    (format!("{workspace}#K"), "U")
 }
 
 /// The throttle state of a line (table `limits`).

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::Capture;
-use harness::{Answer, Fault, World, trips};
+use harness::{Answer, Fault, GatewayEvent, World, trips};
 use serde_json::json;
 
 use crate::{Site, with};
@@ -16,12 +16,13 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 }
 
 impl Site {
-    /// Uses up the quota of this many requests with leads that are refused before the captcha.
-    async fn use_up(&self, requests: u32) {
-        let wrong = with(&self.body(), "captureKey", json!("lck_wrong"));
+    /// Uses up the quota of this many requests with leads that the captcha refuses.
+    async fn use_up(&self, requests: usize) {
+        self.captcha().refuses("invalid-input-response");
         for request in 0..requests {
-            assert_eq!(self.post(&wrong).await.status, 403, "{request}");
+            assert_eq!(self.post(&self.visitor(900_000)).await.status, 403, "{request}");
         }
+        self.captcha().says.replace(None);
     }
 }
 
@@ -36,7 +37,7 @@ async fn a_workspace_over_its_quota_gets_429_and_the_pages_of_another_are_not_af
     assert_eq!(header(&refused, "retry-after"), Some("1"));
     assert_eq!(header(&refused, "access-control-allow-origin"), Some(World::PAGE));
     assert_eq!(header(&refused, "access-control-expose-headers"), Some("retry-after"));
-    assert!(site.captcha().asked.borrow().is_empty(), "the captcha is not asked");
+    assert_eq!(site.captcha().asked.borrow().len(), 100, "the captcha is not asked");
     assert_eq!(site.all_rows(), 0);
 
     let theirs = site.event(&site.body_of(&other)).query(&[]);
@@ -47,12 +48,40 @@ async fn a_workspace_over_its_quota_gets_429_and_the_pages_of_another_are_not_af
     assert_eq!(site.post(&site.visitor(1)).await.status, 429);
 }
 
+/// Requests to the workspace that fail one of the first checks after the shape.
+fn strangers(site: &Site) -> [(&'static str, GatewayEvent); 2] {
+    let wrong = with(&site.body(), "captureKey", json!("lck_wrong"));
+    let elsewhere = site.event(&site.body()).header("origin", "https://evil.example");
+    [("a wrong key", site.event(&wrong)), ("a foreign origin", elsewhere)]
+}
+
+#[tokio::test]
+async fn strangers_use_up_a_bucket_of_their_own_and_the_page_stays_open() {
+    for stranger in 0..2 {
+        let site = Site::start().await;
+        let (what, event) = strangers(&site)[stranger].clone();
+        // The first request of a process counts in the quota of the workspace.
+        for request in 0..101 {
+            assert_eq!(site.send(event.clone()).await.status, 403, "{what} {request}");
+        }
+        for (other, event) in strangers(&site) {
+            let refused = site.send(event).await;
+            assert_eq!((refused.status, refused.text.as_str()), (429, OVER), "{other} after {what}");
+        }
+        site.use_up(98).await;
+        assert_eq!(site.post(&site.body()).await.status, 202, "{what}: 100 requests, less the first");
+        assert_eq!(site.post(&site.visitor(1)).await.status, 429);
+    }
+}
+
 #[tokio::test]
 async fn a_page_of_another_origin_cannot_read_the_429_and_an_invalid_lead_stays_a_400() {
     let site = Site::start().await;
-    site.use_up(100).await;
-    let elsewhere = site.event(&site.body()).header("origin", "https://evil.example");
-    let refused = site.send(elsewhere).await;
+    let elsewhere = || strangers(&site)[1].1.clone();
+    for _ in 0..101 {
+        site.send(elsewhere()).await;
+    }
+    let refused = site.send(elsewhere()).await;
     assert_eq!((refused.status, header(&refused, "access-control-allow-origin")), (429, None));
     assert_eq!(site.post(&with(&site.body(), "cellphone", json!("nothing"))).await.status, 400);
     let preflight = site.send(site.preflight()).await;
@@ -60,14 +89,31 @@ async fn a_page_of_another_origin_cannot_read_the_429_and_an_invalid_lead_stays_
 }
 
 #[tokio::test]
-async fn an_unknown_workspace_has_a_quota_too_so_a_429_does_not_show_which_exist() {
-    let site = Site::start().await;
+async fn no_number_of_requests_shows_which_workspaces_exist_or_what_their_rate_is() {
+    let mut site = Site::with(|capture| capture.rate = 2).await;
     let unknown = with(&site.body(), "workspaceId", json!(crate::unknown_workspace().to_string()));
-    let unknown = || site.event(&unknown).query(&[]);
-    for _ in 0..100 {
-        assert_eq!(site.send(unknown()).await.status, 403);
+    let other = with(&site.body(), "workspaceId", json!("22222222-2222-4222-8222-222222222222"));
+    let wrong = with(&site.body(), "captureKey", json!("lck_wrong"));
+    site.change(|capture| capture.enabled = false).await;
+    let rows = [site.event(&unknown).query(&[]), site.event(&other).query(&[]), site.event(&wrong)];
+    for event in rows {
+        for request in 0..101 {
+            assert_eq!(site.send(event.clone()).await.status, 403, "{request}");
+        }
+        assert_eq!(site.send(event).await.text, OVER);
     }
-    assert_eq!(site.send(unknown()).await.text, OVER);
+}
+
+#[tokio::test]
+async fn a_request_that_was_counted_by_old_settings_is_not_refused() {
+    let mut site = Site::start().await;
+    let rotated = with(&site.body(), "captureKey", json!(format!("lck_{}", "n".repeat(24))));
+    for _ in 0..101 {
+        assert_eq!(site.post(&rotated).await.status, 403);
+    }
+    assert_eq!(site.post(&rotated).await.status, 429);
+    site.change(|capture| capture.key = domain::CaptureKey::parse(&format!("lck_{}", "n".repeat(24))).unwrap()).await;
+    assert_eq!(site.post(&rotated).await.status, 202);
 }
 
 #[tokio::test]

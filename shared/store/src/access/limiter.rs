@@ -1,4 +1,4 @@
-//! The rate limiter: one row for each API key, and one for each workspace's lead capture, shared by all
+//! The rate limiter: one row for each API key, and two for each workspace's lead capture, shared by all
 //! processes.
 //!
 //! A process that is busy with a bucket draws several tokens with one write ([`Bucket`]). While it holds some, it
@@ -57,6 +57,8 @@ enum Counted {
     Key(WorkspaceId, KeyId),
     /// Those to the lead capture of the workspace.
     Capture(WorkspaceId),
+    /// Those that name it, but without its key or from a foreign origin.
+    UnprovenCapture(WorkspaceId),
 }
 
 impl Counted {
@@ -64,13 +66,14 @@ impl Counted {
         match self {
             Self::Key(workspace, key) => keys::limit(workspace, key),
             Self::Capture(workspace) => keys::capture_limit(workspace),
+            Self::UnprovenCapture(workspace) => keys::unproven_capture_limit(workspace),
         }
     }
 
     fn kept(self) -> Duration {
         match self {
             Self::Key(..) => KEY_KEPT,
-            Self::Capture(_) => CAPTURE_KEPT,
+            Self::Capture(_) | Self::UnprovenCapture(_) => CAPTURE_KEPT,
         }
     }
 }
@@ -102,6 +105,15 @@ impl Limiter {
         limit: RateLimit,
     ) -> Result<Admission, StoreError> {
         self.count(Counted::Capture(workspace), limit).await
+    }
+
+    /// The same for a request that names the lead capture of a workspace without its key or from a foreign origin.
+    pub async fn admit_unproven(
+        &self,
+        workspace: WorkspaceId,
+        limit: RateLimit,
+    ) -> Result<Admission, StoreError> {
+        self.count(Counted::UnprovenCapture(workspace), limit).await
     }
 
     async fn count(&self, counted: Counted, limit: RateLimit) -> Result<Admission, StoreError> {
