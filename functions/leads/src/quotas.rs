@@ -29,8 +29,7 @@ pub(crate) struct Judge {
 impl Judge {
     /// Whether the sender proves to know the workspace. An invalid lead proves nothing.
     pub(crate) fn is_proven(&self, lead: Option<&LeadRequest>, origin: &SentOrigin) -> bool {
-        let admits =
-            |key: &str| Capture::admits(self.capture.as_ref(), self.state, key, origin).is_ok();
+        let admits = |key: &str| Capture::admits(self.capture.as_ref(), self.state, key, origin).is_ok();
         lead.is_some_and(|lead| admits(lead.capture_key.expose()))
     }
 }

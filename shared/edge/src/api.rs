@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::pin::pin;
 use std::time::Duration;
 
-use domain::{KeyId, Scope, Unfit, WorkspaceId, error_chain};
+use domain::{Scope, Unfit, WorkspaceId, error_chain};
 use lambda_http::{Body, Response};
 use runtime::metrics::{ApiFunction, Counted, Denials, Requests};
 use runtime::{Fields, Metrics};
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tracing::field::{Empty, display};
 use tracing::{Instrument, Span, error_span};
 
-use crate::auth::{Authenticator, Caller};
+use crate::auth::{Authenticator, Caller, Identity};
 use crate::cursor::{self, Bounds};
 use crate::error::ApiError;
 use crate::form::Form;
@@ -70,9 +70,9 @@ impl Api {
         let span = error_span!("request", requestId = request.id(), workspace = Empty, key = Empty);
         let work = async {
             let caller = self.authenticator.authorize(request, scope).await?;
-            known = Some((caller.workspace(), caller.key()));
+            known = Some(caller.identity());
             Span::current().record("workspace", display(caller.workspace()));
-            Span::current().record("key", display(caller.key()));
+            Span::current().record("key", display(caller.identity().key));
             let call = Call { api: self, caller, request };
             let handled = pin!(handler(&call));
             let (admitted, answer) = futures::future::join(call.caller.admitted(), handled).await;
@@ -84,21 +84,21 @@ impl Api {
         let answer =
             answer.unwrap_or_else(|_| Err(StoreError::Busy("the request took too long".into()).into()));
         self.log(request, known, &answer, began.elapsed());
-        respond(request.id(), answer)
+        respond(request.id(), answer, known.map(|caller| self.authenticator.allowance(caller)))
     }
 
     /// The response to a route or method that no function serves. Normally the gateway rejects these.
     pub fn no_such_route(&self, request: &ApiRequest) -> Response<Body> {
         let answer = Err(ApiError::NoRoute);
         self.log(request, None, &answer, Duration::ZERO);
-        respond(request.id(), answer)
+        respond(request.id(), answer, None)
     }
 
     /// Logs one line for the request, which also contains its metrics. It is written at every `LOG_LEVEL`.
     fn log(
         &self,
         request: &ApiRequest,
-        caller: Option<(WorkspaceId, KeyId)>,
+        caller: Option<Identity>,
         answer: &Result<Reply, ApiError>,
         took: Duration,
     ) {
@@ -119,7 +119,7 @@ impl Api {
             _ => ("INFO", "answered"),
         };
         let mut counted = vec![Counted::of(self.function, &requests)];
-        let (mut workspace, mut key) = caller.unzip();
+        let (mut workspace, mut key) = caller.map(|caller| (caller.workspace, caller.key)).unzip();
         if let Some(ApiError::Forbidden(denied)) = failure {
             (workspace, key) = (workspace.or(request.workspace()), key.or(denied.key));
             denials.forbidden.add(1);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::access::api_key::RateLimit;
 use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Timestamp, WorkspaceId, WorkspaceState};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
@@ -10,6 +11,7 @@ use runtime::metrics::Denial;
 use store::{Admission, Limiter, Memory, Store, StoreError};
 
 use crate::error::{ApiError, Denied};
+use crate::reply::Allowance;
 use crate::request::ApiRequest;
 
 /// The header with the key.
@@ -23,20 +25,19 @@ const MISS_MEMORY: Duration = Duration::from_secs(5);
 /// A caller whose key is valid for the workspace and the scope of the request. Only the authenticator makes
 /// this value.
 pub struct Caller {
-    workspace: WorkspaceId,
-    key: KeyId,
+    identity: Identity,
     admission: Shared<BoxFuture<'static, Result<Admission, Arc<StoreError>>>>,
 }
 
 impl Caller {
     /// The workspace of the key, which is also the one in the path.
     pub fn workspace(&self) -> WorkspaceId {
-        self.workspace
+        self.identity.workspace
     }
 
-    /// The id of the caller's key.
-    pub(crate) fn key(&self) -> KeyId {
-        self.key
+    /// The caller's key.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
     }
 
     /// Waits for the decision of the rate limiter. Call it before the first write: the limiter's write runs
@@ -47,6 +48,14 @@ impl Caller {
             Admission::Refused { retry_after } => Err(ApiError::RateLimited(retry_after)),
         }
     }
+}
+
+/// The key of an authenticated caller.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity {
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) key: KeyId,
+    pub(crate) rate: RateLimit,
 }
 
 /// Looks up and caches keys, and starts the limiter.
@@ -77,10 +86,17 @@ impl Authenticator {
         if let Some(reason) = denial(&key, path, state, scope, self.store.now()) {
             return Err(ApiError::Forbidden(Denied { reason, key: Some(key.id) }));
         }
+        let identity = Identity { workspace: key.workspace_id, key: key.id, rate: key.rate };
         let limiter = Arc::clone(&self.limiter);
         let admission =
             async move { limiter.admit(key.workspace_id, key.id, key.rate).await.map_err(Arc::new) };
-        Ok(Caller { workspace: key.workspace_id, key: key.id, admission: admission.boxed().shared() })
+        Ok(Caller { identity, admission: admission.boxed().shared() })
+    }
+
+    /// The rate limit of a caller, and what is left of it.
+    pub(crate) fn allowance(&self, caller: Identity) -> Allowance {
+        let Identity { workspace, key, rate } = caller;
+        Allowance { rate, left: self.limiter.left(workspace, key, rate) }
     }
 
     /// The key, of whichever workspace, and the state of this workspace if the key is one of its keys. What is not in

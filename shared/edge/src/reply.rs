@@ -1,5 +1,7 @@
 //! Responses of the Integrations API.
 
+use domain::access::api_key::RateLimit;
+use domain::access::rate::Left;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use lambda_http::{Body, Response};
@@ -75,8 +77,39 @@ fn encode(view: &impl Serialize) -> Result<Vec<u8>, ApiError> {
     serde_json::to_vec(view).map_err(|error| ApiError::Unexpected(std::sync::Arc::new(error)))
 }
 
-/// The HTTP response for a success or an error, with the headers of every response.
-pub(crate) fn respond(request_id: &str, answer: Result<Reply, ApiError>) -> Response<Body> {
+/// The rate limit of the caller's key, and what is left of it.
+pub(crate) struct Allowance {
+    pub(crate) rate: RateLimit,
+    pub(crate) left: Left,
+}
+
+impl Allowance {
+    /// `RateLimit-Policy`: a full bucket admits `q` requests at once, and an empty one is full after `w` seconds.
+    fn policy(&self) -> String {
+        let RateLimit { per_second, burst } = self.rate;
+        format!("\"key\";q={burst};w={}", burst.div_ceil(per_second.max(1)))
+    }
+
+    /// `RateLimit`: `r` requests are left, and all of them are back after `t` seconds. For a refused request, `t` is the
+    /// time until the next one can succeed.
+    fn present(&self, refused: bool, retry_after: Option<u64>) -> String {
+        let full_in = self.left.full_in.as_millis().div_ceil(1_000);
+        let (left, seconds) = match retry_after {
+            Some(wait) if refused => (0, u128::from(wait)),
+            _ => (self.left.tokens, full_in),
+        };
+        format!("\"key\";r={left};t={seconds}")
+    }
+}
+
+/// The HTTP response for a success or an error, with the headers of every response. An authenticated caller has an
+/// allowance.
+pub(crate) fn respond(
+    request_id: &str,
+    answer: Result<Reply, ApiError>,
+    allowance: Option<Allowance>,
+) -> Response<Body> {
+    let refused = matches!(answer, Err(ApiError::RateLimited(_)));
     let (mut response, etag, replayed, retry_after) = match answer {
         Ok(Reply { status, body, etag, replayed }) => (with_body(status, body), etag, replayed, None),
         Err(error) => {
@@ -105,6 +138,17 @@ pub(crate) fn respond(request_id: &str, answer: Result<Reply, ApiError>) -> Resp
     }
     if let Some(seconds) = retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some(allowance) = allowance {
+        let fields = [
+            ("ratelimit-policy", allowance.policy()),
+            ("ratelimit", allowance.present(refused, retry_after)),
+        ];
+        for (name, value) in fields {
+            if let Ok(value) = HeaderValue::from_str(&value) {
+                headers.insert(name, value);
+            }
+        }
     }
     response
 }

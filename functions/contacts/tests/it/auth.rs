@@ -154,6 +154,38 @@ async fn requests_over_the_rate_limit_get_429_with_retry_after() {
 }
 
 #[tokio::test]
+async fn every_answer_to_a_valid_key_says_what_is_left_of_its_rate_limit_and_no_other_does() {
+    let f = Contacts::start().await;
+    let w = &f.world;
+    let key = w.key_with(w.workspace, &["*"], |key| key.rate = RateLimit { per_second: 2, burst: 5 }).await;
+    let scopeless = w.key_with(w.workspace, &["users:read"], |_| ()).await;
+    let of = |answer: Answer| {
+        let header = |name: &str| answer.headers.get(name).cloned().unwrap_or_default();
+        (answer.status, header("ratelimit-policy"), header("ratelimit"))
+    };
+    let list = || list(w).header("x-api-key", &key);
+    let unknown = w.event("contacts-get.json").path("contactId", WorkspaceId::generate(w.db.store().ids()));
+    let rows = [
+        (list(), 200, r#""key";r=4;t=1"#),
+        (list().query(&[("pageSize", "0")]), 422, r#""key";r=3;t=1"#),
+        (unknown.header("x-api-key", &key), 404, r#""key";r=2;t=2"#),
+        (list(), 200, r#""key";r=1;t=2"#),
+        (list(), 200, r#""key";r=0;t=3"#),
+        (list(), 429, r#""key";r=0;t=1"#),
+    ];
+    let policy = r#""key";q=5;w=3"#.to_owned();
+    for (event, status, left) in rows {
+        assert_eq!(of(f.send(event).await), (status, policy.clone(), left.to_owned()));
+    }
+    w.db.clock().advance(Duration::from_secs(60));
+    w.db.fail("Query", Fault::Unreachable, 6);
+    assert_eq!(of(f.send(list()).await), (503, policy, r#""key";r=4;t=1"#.to_owned()));
+    for event in [list().header("x-api-key", &scopeless), list().without_header("x-api-key")] {
+        assert_eq!(of(f.send(event).await), (403, String::new(), String::new()));
+    }
+}
+
+#[tokio::test]
 async fn a_request_over_the_rate_limit_writes_nothing() {
     let f = Contacts::start().await;
     let w = &f.world;

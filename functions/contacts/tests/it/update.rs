@@ -428,6 +428,8 @@ async fn a_foreign_contact_and_an_unknown_one_get_the_same_answer_byte_for_byte(
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.contact_of(other, |_| ()).await;
     let patch = |id: ContactId| {
+        // Each answer says that the same number of requests is left.
+        f.world.db.clock().advance(Duration::from_secs(1));
         let event = f.world.event("contacts-update.json").path("contactId", id).request_id("r");
         f.send(event.body(&json!({"firstName": "X"})))
     };

@@ -74,6 +74,8 @@ async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.conversation_of(other, |_| ()).await;
     let get = |id: ConversationId| {
+        // Each answer says that the same number of requests is left.
+        f.world.db.clock().advance(std::time::Duration::from_secs(1));
         let event = f.world.event("conversations-get.json").path("conversationId", id);
         f.send(event.request_id("r"))
     };

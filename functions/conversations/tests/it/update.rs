@@ -472,7 +472,11 @@ async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.conversation_of(other, |_| ()).await;
     let before = f.world.db.everything();
-    let patch = |id: ConversationId, body: Value| f.send(f.patched(id, &body).request_id("r"));
+    let patch = |id: ConversationId, body: Value| {
+        // Each answer says that the same number of requests is left.
+        f.world.db.clock().advance(Duration::from_secs(1));
+        f.send(f.patched(id, &body).request_id("r"))
+    };
     let unknown = ConversationId::generate(f.world.db.store().ids());
     for body in [json!({"name": "X"}), json!({}), externals(json!([email("new@x.io")]), json!([]))] {
         let answer = patch(unknown, body.clone()).await;

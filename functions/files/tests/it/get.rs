@@ -132,11 +132,16 @@ async fn an_unknown_file_a_foreign_one_and_a_deleted_one_get_the_same_404() {
     let foreign =
         f.world.media_of(other, |media| (media.state, media.size) = (MediaState::Referenced, Some(1)));
     let too_large = f.world.media(|media| media.state = MediaState::TooLarge).await;
-    let unknown = f.send(f.get_event(MediaId::generate(f.world.db.store().ids()))).await;
+    // Each answer says that the same number of requests is left.
+    let get = async |id: MediaId| {
+        f.world.db.clock().advance(std::time::Duration::from_secs(1));
+        f.send(f.get_event(id)).await
+    };
+    let unknown = get(MediaId::generate(f.world.db.store().ids())).await;
     assert_eq!(unknown.json, json!({"title": "File Not Found", "status": 404, "code": "SERVICE_FILE_0404"}));
-    assert_eq!(f.get(&foreign.await).await, unknown);
+    assert_eq!(get(foreign.await.id).await, unknown);
     f.world.db.forget_calls();
-    assert_eq!(f.get(&too_large).await, unknown);
+    assert_eq!(get(too_large.id).await, unknown);
     assert!(
         !f.world.db.operations().iter().any(|name| name.starts_with("HeadObject")),
         "the row says that it is gone"

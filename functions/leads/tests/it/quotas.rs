@@ -112,7 +112,10 @@ async fn a_request_that_was_counted_by_old_settings_is_not_refused() {
         assert_eq!(site.post(&rotated).await.status, 403);
     }
     assert_eq!(site.post(&rotated).await.status, 429);
-    site.change(|capture| capture.key = domain::CaptureKey::parse(&format!("lck_{}", "n".repeat(24))).unwrap()).await;
+    site.change(|capture| {
+        capture.key = domain::CaptureKey::parse(&format!("lck_{}", "n".repeat(24))).unwrap()
+    })
+    .await;
     assert_eq!(site.post(&rotated).await.status, 202);
 }
 

@@ -359,7 +359,11 @@ async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_
     let (workspace, _) = f.world.second_workspace().await;
     let foreign = f.world.conversation_of(workspace, |_| ()).await;
     let unknown = Conversation { id: ConversationId::generate(f.world.db.store().ids()), ..foreign.clone() };
-    let post = |conversation: &Conversation| f.send(f.event(&text(conversation, "Hello")).request_id("r"));
+    let post = |conversation: &Conversation| {
+        // Each answer says that the same number of requests is left.
+        f.world.db.clock().advance(std::time::Duration::from_secs(1));
+        f.send(f.event(&text(conversation, "Hello")).request_id("r"))
+    };
     assert_eq!(post(&foreign).await, post(&unknown).await);
     assert_eq!(f.rows_of(&foreign, "M#"), [Value::Null; 0]);
 }

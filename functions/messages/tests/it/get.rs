@@ -54,6 +54,8 @@ async fn an_unknown_message_a_foreign_one_and_one_of_another_conversation_get_th
     let theirs = f.event(&body).path("workspaceId", workspace).header("x-api-key", &key);
     let theirs = f.send(theirs).await.json["messageId"].as_str().unwrap().to_owned();
     let ask = async |conversation: ConversationId, message: &str| {
+        // Each answer says that the same number of requests is left.
+        f.world.db.clock().advance(std::time::Duration::from_secs(1));
         f.send(f.get_event(message, &[("conversationId", &conversation.to_string())])).await
     };
     let unknown = ask(one.id, &MessageId::generate(f.world.db.store().ids()).to_string()).await;

@@ -14,7 +14,7 @@ mod bucket;
 use crate::access::api_key::RateLimit;
 use crate::time::Timestamp;
 
-pub use bucket::{Bucket, Step};
+pub use bucket::{Bucket, Left, Step};
 
 /// One second in microseconds.
 const SECOND: i64 = 1_000_000;

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
-use domain::access::rate::{Bucket, Draw, Form, Gcra, Step};
+use domain::access::rate::{Bucket, Draw, Form, Gcra, Left, Step};
 use domain::{KeyId, Timestamp, WorkspaceId};
 
 use crate::dynamodb::item::{Item, key, n, s, text};
@@ -98,7 +98,14 @@ impl Limiter {
         self.count(Counted::Key(workspace, key_id), limit).await
     }
 
-    /// The same for a request to the lead capture of a workspace.
+    /// What the bucket of a key holds, as far as this process knows. No round trip.
+    pub fn left(&self, workspace: WorkspaceId, key_id: KeyId, limit: RateLimit) -> Left {
+        let now = self.store.now();
+        let bucket = self.buckets.get(&Counted::Key(workspace, key_id), now).unwrap_or_default();
+        bucket.left(Gcra::of(limit), Gcra::micros(now))
+    }
+
+    /// Counts a request like [`Limiter::admit`], to the lead capture of a workspace.
     pub async fn admit_to_capture(
         &self,
         workspace: WorkspaceId,

@@ -39,6 +39,15 @@ pub enum Step {
     Write(Draw),
 }
 
+/// What a bucket holds at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The number of requests that the bucket admits at once.
+    pub tokens: u32,
+    /// The time until the bucket is full, if nobody draws.
+    pub full_in: Duration,
+}
+
 /// Tokens that are drawn and not used yet.
 #[derive(Clone, Copy, Debug)]
 struct Lease {
@@ -109,6 +118,18 @@ impl Bucket {
         self.paused_until = if self.refusals > 0 { now + pause } else { 0 };
         self.refusals += 1;
         self.refuse(gcra, now)
+    }
+
+    /// What the bucket holds at `now`, as the process saw it last. Other processes may have drawn tokens since, and the
+    /// tokens that this process holds do not count.
+    pub fn left(&self, gcra: Gcra, now: i64) -> Left {
+        let until_full = (self.seen.tat - now).max(0);
+        let tokens =
+            if until_full > gcra.tolerance { 0 } else { (gcra.tolerance - until_full) / gcra.interval + 1 };
+        Left {
+            tokens: u32::try_from(tokens).unwrap_or(u32::MAX),
+            full_in: Duration::from_micros(until_full.unsigned_abs()),
+        }
     }
 
     fn see(&mut self, tat: i64, now: i64) {

@@ -34,6 +34,26 @@ fn a_full_bucket_admits_its_burst_at_once_and_then_its_rate() {
 }
 
 #[test]
+fn a_bucket_says_how_much_is_left_and_when_it_is_full() {
+    let gcra = gcra(10, 3);
+    let (mut row, mut bucket) = (Row::default(), Bucket::default());
+    let mut left = |now: i64, asks: bool| {
+        if asks {
+            ask(&mut bucket, &mut row, gcra, now);
+        }
+        let Left { tokens, full_in } = bucket.left(gcra, now);
+        (tokens, full_in.as_millis())
+    };
+    const NOW: i64 = 1_000_000_000;
+    assert_eq!(left(NOW, false), (3, 0), "a bucket that nobody has seen is full");
+    assert_eq!([left(NOW, true), left(NOW, true), left(NOW, true)], [(2, 100), (1, 200), (0, 300)]);
+    assert_eq!(left(NOW, true), (0, 300), "a refusal draws nothing");
+    assert_eq!(left(NOW + 99_999, false), (0, 200));
+    assert_eq!(left(NOW + 100_000, false), (1, 200));
+    assert_eq!(left(NOW + 300_000, false), (3, 0));
+}
+
+#[test]
 fn a_rate_that_does_not_divide_a_second_is_never_exceeded() {
     for per_second in 1..=500 {
         let interval = gcra(per_second, 1).interval;
