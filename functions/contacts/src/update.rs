@@ -19,8 +19,13 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
     // The service makes its own id, because a gateway's request id may repeat (a replayed event). The write
     // recognises its own repeats by it.
     let write_id = call.write_id();
-    call.until_written(|| merge(call, id, &update, &write_id)).await
+    let reply = call.until_written(|| merge(call, id, &update, &write_id)).await?;
+    Ok(reply.ignoring(&body, &FIELDS))
 }
+
+/// The fields of a `ContactUpdate`.
+const FIELDS: [&str; 7] =
+    ["firstName", "lastName", "email", "cellphone", "languageCode", "ownerIdentifier", "customAttributes"];
 
 /// One try: reads, applies and writes. Returns `None` if another writer changed the contact in between.
 async fn merge(

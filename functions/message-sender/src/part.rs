@@ -316,7 +316,7 @@ async fn outgoing<P>(
                 sent_as,
                 link: invocation.bucket.presign_get(message.workspace_id, file.media).await?,
                 caption: caption.map(|body| body.as_str().to_owned()),
-                filename: (sent_as == SentAs::Document).then(|| file.name.as_str().to_owned()),
+                filename: (sent_as == SentAs::Document).then(|| file.name.displayable()),
             }
         }
         Words::Template(template, values) => {

@@ -84,10 +84,10 @@ async fn look_at(
         return Err(Refused::UnknownMedia { media: *unknown }.into());
     }
     let looked = try_join_all(known.iter().map(|media| bucket.size(media))).await?;
-    let too_large: Vec<MediaId> = looked.iter().filter_map(too_large).collect();
-    if !too_large.is_empty() {
+    let refused: Vec<MediaId> = looked.iter().filter_map(refused_by_size).collect();
+    if !refused.is_empty() {
         call.caller.admitted().await?;
-        try_join_all(too_large.iter().map(|id| bucket.delete(call.workspace(), *id))).await?;
+        try_join_all(refused.iter().map(|id| bucket.delete(call.workspace(), *id))).await?;
     }
     let sizes = looked.into_iter().collect::<Result<Vec<u64>, Refused>>()?;
     let files = || known.iter().zip(&sizes);
@@ -100,9 +100,11 @@ async fn look_at(
     })
 }
 
-fn too_large(looked: &Result<u64, Refused>) -> Option<MediaId> {
+fn refused_by_size(looked: &Result<u64, Refused>) -> Option<MediaId> {
     match looked {
-        Err(Refused::MediaUnfit { media, reason: MediaFault::TooLarge { .. } }) => Some(*media),
+        Err(Refused::MediaUnfit { media, reason: MediaFault::TooLarge { .. } | MediaFault::Empty }) => {
+            Some(*media)
+        }
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Checks files when they arrive in the bucket, and deletes those that may not stay.
 //!
 //! ```text
-//! PUT to a presigned URL -> bucket -> notification -> file's row -> too large: row TOO_LARGE, bytes deleted
+//! PUT to a presigned URL -> bucket -> notification -> file's row -> too large or empty: row TOO_LARGE or EMPTY, bytes deleted
 //! ```
 //!
 //! The bucket refuses any other size than the declared one. If a request declares no size, only the row's type limits
@@ -39,15 +39,15 @@ impl Uploads {
         .await
     }
 
-    /// Checks one file. One round trip; three for a file that is too large, two for a file without a row. The row
+    /// Checks one file. One round trip; three for a file that is too large or empty, two for a file without a row. The row
     /// changes first, so a message that refers to the file gets the reason and not "unknown".
     async fn check(&self, workspace: WorkspaceId, id: MediaId, size: u64) -> Result<(), StoreError> {
         let reason = match self.store.media_of(workspace, id).await? {
-            Some(media) if media.is_exceeded_by(size) => {
-                self.store.media_too_large(&media, size).await?;
-                "too large"
+            Some(media) => {
+                let Some(state) = media.refused_by_size(size) else { return Ok(()) };
+                self.store.media_refused(&media, state, size).await?;
+                state.as_str()
             }
-            Some(_) => return Ok(()),
             None => "no row",
         };
         self.bucket.delete(workspace, id).await?;

@@ -80,6 +80,16 @@ async fn a_file_over_the_limit_of_its_type_is_deleted_when_it_arrives() {
 }
 
 #[tokio::test]
+async fn an_empty_file_is_deleted_when_it_arrives() {
+    let scene = Scene::start().await;
+    let (one, none) = (scene.arrived(1).await, scene.arrived(0).await);
+    assert!(scene.notify(&[(&key(&one), 1), (&key(&none), 0)]).await.is_empty());
+    assert!(scene.holds(&one) && !scene.holds(&none));
+    let [one, none] = [scene.current(&one).await.unwrap(), scene.current(&none).await.unwrap()];
+    assert_eq!((one.state, none.state, none.size), (MediaState::Waiting, MediaState::Empty, Some(0)));
+}
+
+#[tokio::test]
 async fn a_file_without_a_row_is_deleted_and_other_objects_stay() {
     let scene = Scene::start().await;
     let late = scene.arrived(1).await;

@@ -278,6 +278,16 @@ words!(
 );
 
 impl AttributeType {
+    /// What content of this type looks like.
+    pub fn form(self) -> &'static str {
+        match self {
+            Self::Text => "any text",
+            Self::Number => "a decimal number as JSON writes it, such as -12.50",
+            Self::Boolean => "true or false",
+            Self::Date => "a calendar day, such as 2026-01-31",
+        }
+    }
+
     /// Whether the content is of this type.
     pub fn takes(self, content: &str) -> bool {
         match self {

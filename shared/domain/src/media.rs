@@ -128,11 +128,14 @@ pub enum MediaState {
     /// The uploaded file was over its type's limit and was deleted. The upload URL is bound to the digest, so no
     /// later upload can be smaller.
     TooLarge,
+    /// The uploaded file had no bytes and was deleted. The digest is that of an empty file, so no later upload can
+    /// have any.
+    Empty,
 }
 
 words!(
     /// The values of the row's attribute.
-    MediaState { Waiting: "WAITING", Referenced: "REFERENCED", TooLarge: "TOO_LARGE" }
+    MediaState { Waiting: "WAITING", Referenced: "REFERENCED", TooLarge: "TOO_LARGE", Empty: "EMPTY" }
 );
 
 /// The bucket's data about an uploaded file.
@@ -179,25 +182,29 @@ impl Media {
         self.state == MediaState::Referenced
     }
 
-    /// Whether a file of this size, which was uploaded for this row, must be deleted.
-    pub fn is_exceeded_by(&self, size: u64) -> bool {
-        size > self.file_type.max_bytes()
+    /// The state of this row if a file of this size was uploaded for it and must be deleted.
+    pub fn refused_by_size(&self, size: u64) -> Option<MediaState> {
+        match size {
+            0 => Some(MediaState::Empty),
+            size if size > self.file_type.max_bytes() => Some(MediaState::TooLarge),
+            _ => None,
+        }
     }
 
     /// The size in bytes if the uploaded file matches the declaration. If the result is
-    /// [`MediaFault::TooLarge`], the caller must delete the file.
+    /// [`MediaFault::TooLarge`] or [`MediaFault::Empty`], the caller must delete the file.
     pub fn check(&self, uploaded: Option<&Uploaded>) -> Result<u64, Refused> {
         let unfit = |reason| Err(Refused::MediaUnfit { media: self.id, reason });
-        let too_large = || unfit(MediaFault::TooLarge { max_bytes: self.file_type.max_bytes() });
-        if self.state == MediaState::TooLarge {
-            return too_large();
-        }
+        let by_size = |state: MediaState| match state {
+            MediaState::TooLarge => Err(MediaFault::TooLarge { max_bytes: self.file_type.max_bytes() }),
+            MediaState::Empty => Err(MediaFault::Empty),
+            MediaState::Waiting | MediaState::Referenced => Ok(()),
+        };
+        by_size(self.state).or_else(unfit)?;
         let uploaded = uploaded.ok_or(Refused::UnknownMedia { media: self.id })?;
-        if self.is_exceeded_by(uploaded.size) {
-            return too_large();
-        }
+        self.refused_by_size(uploaded.size).map_or(Ok(()), by_size).or_else(unfit)?;
         if uploaded.digest.as_ref() != Some(&self.digest) {
-            return unfit(MediaFault::OtherDigest);
+            unfit(MediaFault::OtherDigest)?;
         }
         Ok(uploaded.size)
     }

@@ -178,6 +178,8 @@ pub enum MediaFault {
         /// The limit in bytes.
         max_bytes: u64,
     },
+    /// The file has no bytes. The service deleted it.
+    Empty,
     /// The SHA-256 of the bytes is not the declared one.
     OtherDigest,
 }

@@ -25,6 +25,10 @@ use crate::request::declares_json;
 /// For how many seconds a browser may remember a preflight: two hours, the most that Chromium allows.
 const PREFLIGHT_SECONDS: u32 = 7_200;
 
+/// The headers that a page may send: that of the lead, and those that the monitoring of a page adds to its requests, which
+/// the service ignores.
+const ALLOWED_HEADERS: &str = "content-type, baggage, sentry-trace, traceparent, tracestate";
+
 /// One request to the capture API. Its debug output is redacted.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
@@ -373,7 +377,7 @@ impl CaptureAnswer {
         let mut answer = Self::bare(204, String::new(), readable_by);
         answer.headers.extend([
             ("access-control-allow-methods", "POST".to_owned()),
-            ("access-control-allow-headers", "content-type".to_owned()),
+            ("access-control-allow-headers", ALLOWED_HEADERS.to_owned()),
             ("access-control-max-age", PREFLIGHT_SECONDS.to_string()),
         ]);
         answer

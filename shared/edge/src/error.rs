@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::refused::{MediaFault, Origin};
-use domain::{KeyId, Refused, TemplateId};
+use domain::{AttributeType, KeyId, Refused, TemplateId};
 use runtime::metrics::Denial;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -275,6 +275,7 @@ impl ApiError {
         let extra = match self {
             Self::Malformed(at) => json!({"line": at.line, "column": at.column, "reason": at.reason}),
             Self::TooLarge(max) => json!({"maxBytes": max}),
+            Self::NotJsonType => json!({"expected": "application/json"}),
             Self::Refused(refused) => match refused {
                 Refused::UnknownAttribute { attribute } => {
                     json!({"customAttributeId": attribute.to_string()})
@@ -282,6 +283,7 @@ impl ApiError {
                 Refused::ContentUnfit { attribute, expected } => json!({
                     "customAttributeId": attribute.to_string(),
                     "type": expected.map(|expected| expected.as_str()),
+                    "expected": expected.map_or("ids of its values, in closedAttributes", AttributeType::form),
                 }),
                 Refused::UnknownClosedValue { attribute, value } => json!({
                     "customAttributeId": attribute.to_string(),
@@ -320,6 +322,7 @@ impl ApiError {
                     MediaFault::TooLarge { max_bytes } => {
                         json!({"mediaId": media.to_string(), "maxBytes": max_bytes})
                     }
+                    MediaFault::Empty => json!({"mediaId": media.to_string(), "minBytes": 1}),
                     MediaFault::OtherDigest => json!({"mediaId": media.to_string()}),
                 },
                 Refused::UnknownReply { message } => json!({"replyToMessageId": message.to_string()}),
@@ -419,7 +422,7 @@ pub(crate) fn whole_seconds(wait: Duration) -> u64 {
 mod tests {
     use super::*;
     use domain::refused::IdentityField;
-    use domain::{AttributeId, AttributeType, ContactId};
+    use domain::{AttributeId, ContactId};
     use uuid::Uuid;
 
     fn body(refused: Refused) -> String {
@@ -444,7 +447,7 @@ mod tests {
             attribute: AttributeId::from_uuid(id),
             expected: Some(AttributeType::Date),
         };
-        insta::assert_snapshot!(body(refused), @r#"{"title":"Content Does Not Fit The Attribute","status":422,"code":"SERVICE_CONTACT_0702","extra":{"customAttributeId":"00000000-0000-0000-0000-000000000007","type":"DATE"}}"#);
+        insta::assert_snapshot!(body(refused), @r#"{"title":"Content Does Not Fit The Attribute","status":422,"code":"SERVICE_CONTACT_0702","extra":{"customAttributeId":"00000000-0000-0000-0000-000000000007","expected":"a calendar day, such as 2026-01-31","type":"DATE"}}"#);
     }
 
     #[test]

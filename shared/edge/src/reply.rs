@@ -6,6 +6,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use lambda_http::{Body, Response};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::ETag;
 use crate::error::ApiError;
@@ -17,6 +18,8 @@ pub struct Reply {
     body: Vec<u8>,
     etag: Option<ETag>,
     replayed: bool,
+    /// The value of `X-Service-Ignored-Fields`.
+    ignored: Option<String>,
 }
 
 impl Reply {
@@ -25,7 +28,7 @@ impl Reply {
     pub fn resource(view: &impl Serialize, definitions: u64) -> Result<Self, ApiError> {
         let body = encode(view)?;
         let etag = ETag::of(&body, definitions);
-        Ok(Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false })
+        Ok(Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false, ignored: None })
     }
 
     /// The same response with the tag of another view: without values that change too often for a tag.
@@ -35,7 +38,7 @@ impl Reply {
 
     /// 200 with a list.
     pub fn list(view: &impl Serialize) -> Result<Self, ApiError> {
-        Ok(Self { status: StatusCode::OK, body: encode(view)?, etag: None, replayed: false })
+        Ok(Self { status: StatusCode::OK, body: encode(view)?, etag: None, replayed: false, ignored: None })
     }
 
     /// The same response with 201, for a request that created something.
@@ -53,7 +56,15 @@ impl Reply {
     pub fn resource_again(body: String) -> Self {
         let body = body.into_bytes();
         let etag = ETag::of(&body, 0);
-        Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false }
+        Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false, ignored: None }
+    }
+
+    /// The same response with a header that names the fields of the body, if it has fields and none of them is `known`. The
+    /// change did nothing, and a misspelt name is the likely reason.
+    pub fn ignoring(self, body: &Value, known: &[&str]) -> Self {
+        let names = || body.as_object().into_iter().flat_map(Map::keys);
+        let ignores_all = names().next().is_some() && names().all(|name| !known.contains(&name.as_str()));
+        Self { ignored: ignores_all.then(|| field_list(names())), ..self }
     }
 
     /// The body, which is stored for repeats under the same `Idempotency-Key`.
@@ -71,6 +82,18 @@ impl Reply {
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }
+}
+
+/// The names as a list of strings (RFC 9651): the first ones, cut, and without characters that a header cannot have.
+fn field_list<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    const MOST: usize = 10;
+    const LONGEST: usize = 64;
+    let printable = |c: char| if matches!(c, ' '..='~') && !matches!(c, '"' | '\\') { c } else { '?' };
+    let quoted = names.take(MOST).map(|name| {
+        let name: String = name.chars().take(LONGEST).map(printable).collect();
+        format!("\"{name}\"")
+    });
+    quoted.collect::<Vec<_>>().join(", ")
 }
 
 fn encode(view: &impl Serialize) -> Result<Vec<u8>, ApiError> {
@@ -110,8 +133,10 @@ pub(crate) fn respond(
     allowance: Option<Allowance>,
 ) -> Response<Body> {
     let refused = matches!(answer, Err(ApiError::RateLimited(_)));
-    let (mut response, etag, replayed, retry_after) = match answer {
-        Ok(Reply { status, body, etag, replayed }) => (with_body(status, body), etag, replayed, None),
+    let (mut response, etag, replayed, ignored, retry_after) = match answer {
+        Ok(Reply { status, body, etag, replayed, ignored }) => {
+            (with_body(status, body), etag, replayed, ignored, None)
+        }
         Err(error) => {
             let status =
                 StatusCode::from_u16(error.code().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -119,6 +144,7 @@ pub(crate) fn respond(
                 with_body(status, serde_json::to_vec(&error.body()).unwrap_or_default()),
                 None,
                 false,
+                None,
                 error.retry_after(),
             )
         }
@@ -135,6 +161,9 @@ pub(crate) fn respond(
     }
     if replayed {
         headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
+    }
+    if let Some(names) = ignored.and_then(|names| HeaderValue::from_str(&names).ok()) {
+        headers.insert("x-service-ignored-fields", names);
     }
     if let Some(seconds) = retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

@@ -11,6 +11,7 @@ use domain::attribute::{AttributeDefinition, ClosedValue};
 use domain::media::Declared;
 use domain::message::Content;
 use domain::message::summary::Tally;
+use domain::sending::in_words;
 use domain::{
     Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, FileType,
     Internal, Lead, Media, MediaId, Message, MessageBody, MessageId, OptOut, PLATFORM, Part, Summary,
@@ -203,6 +204,7 @@ views! {
         status: &'static str = part.status.as_str(),
         provider_message_id: Option<&'a str> = part.provider_message_id.as_deref(),
         error: Option<&'a str> = part.error.as_ref().map(|error| error.as_str()),
+        error_in_words: Option<&'static str> = part.error.as_ref().and_then(in_words),
         delivered_at: Option<String> = part.delivered_at.map(|at| at.to_string()),
         read_at: Option<String> = part.read_at.map(|at| at.to_string()),
     }
@@ -472,6 +474,7 @@ mod tests {
               "status": "READ",
               "providerMessageId": "wamid.1",
               "error": null,
+              "errorInWords": null,
               "deliveredAt": "2026-01-02T03:04:07.000Z",
               "readAt": "2026-01-02T03:04:08.000Z"
             },
@@ -481,6 +484,7 @@ mod tests {
               "status": "FAILED",
               "providerMessageId": null,
               "error": "131026",
+              "errorInWords": "WhatsApp cannot deliver to this number: it may have no WhatsApp, an old version or terms not accepted",
               "deliveredAt": null,
               "readAt": null
             }

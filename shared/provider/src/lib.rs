@@ -2,14 +2,13 @@
 //!
 //! A send must never be repeated blindly, because the recipient could get the message twice. This crate
 //! therefore maps each ending of a call to one of six meanings ([`Meaning`]). The senders only act on the
-//! meaning. [`in_words`] explains the code of a failure to people.
+//! meaning.
 
 mod body;
 mod client;
 mod files;
 mod meaning;
 pub mod webhook;
-mod words;
 
 use std::future::Future;
 
@@ -21,7 +20,6 @@ pub use body::Outgoing;
 pub use client::Client;
 pub use files::{FetchedFile, FileClient, FileHosts, NotAHost, NotFetched, WantedFile};
 pub use meaning::{CallOutcome, Meaning, meaning};
-pub use words::in_words;
 
 /// One call: a message, or a part of one.
 #[derive(Clone, Copy, Debug)]

@@ -63,6 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_code_with_a_meaning_of_its_own_is_explained() {
+        for code in THROTTLES.iter().chain(NOT_TAKEN).chain([&RECIPIENT_THROTTLES]) {
+            let error = domain::sending::PartError::of(code.to_string());
+            assert!(domain::sending::in_words(&error).is_some(), "{code}");
+        }
+    }
+
+    #[test]
     fn every_ending_has_the_decided_meaning() {
         let answered = |status, code| CallOutcome::Answered { status, code };
         let rows = [

@@ -108,12 +108,12 @@ impl Store {
         self.get_row(Table::Media, keys::media(workspace, id)).await
     }
 
-    /// Records that the file uploaded for this row was too large and does not stay. Changes nothing if the row has
-    /// expired since, or if the file is recorded as too large already. One round trip.
-    pub async fn media_too_large(&self, media: &Media, size: u64) -> Result<(), StoreError> {
+    /// Records that the file uploaded for this row does not stay, because of its size. Changes nothing if the row has
+    /// expired since, or if that is recorded already. One round trip.
+    pub async fn media_refused(&self, media: &Media, state: MediaState, size: u64) -> Result<(), StoreError> {
         let change = Change::default()
             .set("size", n(size))
-            .set("state", s(MediaState::TooLarge.as_str()))
+            .set("state", s(state.as_str()))
             .when("#state = :waiting")
             .bind(":waiting", s(MediaState::Waiting.as_str()));
         self.write(change.of(Table::Media, media_key(media.workspace_id, media.id))).await?;

@@ -214,6 +214,7 @@ impl Simulation {
             let holds = self.bucket.holds(tenant.workspace, media);
             let is_right = found.as_ref().is_some_and(|found| match found.state {
                 MediaState::TooLarge => file.is_uploaded && file.size > file.most && !holds,
+                MediaState::Empty => file.is_uploaded && file.size == 0 && !holds,
                 MediaState::Referenced => file.is_there() && holds && found.size == Some(file.size),
                 MediaState::Waiting => {
                     holds == file.is_there() && holds == file.is_uploaded && !referenced.contains(id)

@@ -1,6 +1,6 @@
 //! Why a message or a lead was not sent.
 
-use domain::sending::PartError;
+use domain::sending::{self, PartError};
 
 use crate::view::View;
 
@@ -8,11 +8,11 @@ use crate::view::View;
 pub(crate) fn json_of(error: Option<&PartError>) -> View {
     View::new()
         .json("error", error.map(PartError::as_str))
-        .json("errorInWords", error.and_then(provider::in_words))
+        .json("errorInWords", error.and_then(sending::in_words))
 }
 
 /// The text for a table: `131047: the person last wrote ...`.
 pub(crate) fn in_words(error: Option<&PartError>) -> Option<String> {
-    let words = error.and_then(provider::in_words).map(|words| format!(": {words}")).unwrap_or_default();
+    let words = error.and_then(sending::in_words).map(|words| format!(": {words}")).unwrap_or_default();
     error.map(|error| format!("{}{words}", error.as_str()))
 }

@@ -300,13 +300,22 @@ async fn refusals_name_their_cause_and_change_nothing() {
     let unknown = contact.id.to_string();
     let unknown_attribute = AttributeId::parse(&unknown).unwrap();
     let about = |id: String| json!({"customAttributeId": id});
+    let unfit = |id: &AttributeId, of: Value, expected: &str| json!({"customAttributeId": id.to_string(), "type": of, "expected": expected});
     let rows = [
         (open(&unknown_attribute, "x"), "0701", about(unknown.clone())),
         (open(&gone.id, "x"), "0701", about(gone.id.to_string())),
         (closed(&unknown_attribute, &[]), "0701", about(unknown.clone())),
-        (open(&day.id, "tomorrow"), "0702", json!({"customAttributeId": day.id.to_string(), "type": "DATE"})),
-        (open(&plan.id, "free"), "0702", json!({"customAttributeId": plan.id.to_string(), "type": null})),
-        (closed(&day.id, &[]), "0702", json!({"customAttributeId": day.id.to_string(), "type": "DATE"})),
+        (
+            open(&day.id, "tomorrow"),
+            "0702",
+            unfit(&day.id, json!("DATE"), "a calendar day, such as 2026-01-31"),
+        ),
+        (
+            open(&plan.id, "free"),
+            "0702",
+            unfit(&plan.id, Value::Null, "ids of its values, in closedAttributes"),
+        ),
+        (closed(&day.id, &[]), "0702", unfit(&day.id, json!("DATE"), "a calendar day, such as 2026-01-31")),
         (
             closed(&plan.id, &[&value, &unknown]),
             "0703",
@@ -394,8 +403,12 @@ async fn bodies_that_are_not_json_are_refused_before_their_fields() {
             400,
             json!({"line": 1, "column": 30, "reason": "an object contains the same key twice"}),
         ),
-        (event().header("content-type", "text/plain").raw_body("{}"), 415, Value::Null),
-        (event().without_header("content-type").raw_body("{}"), 415, Value::Null),
+        (
+            event().header("content-type", "text/plain").raw_body("{}"),
+            415,
+            json!({"expected": "application/json"}),
+        ),
+        (event().without_header("content-type").raw_body("{}"), 415, json!({"expected": "application/json"})),
         (event().raw_body(&format!("\"{}\"", "x".repeat(256 * 1024 - 1))), 413, json!({"maxBytes": 262_144})),
     ];
     for (event, status, extra) in rows {
@@ -474,6 +487,26 @@ async fn a_replayed_event_with_the_same_request_id_does_not_allow_a_stale_write(
     assert_eq!((one.status, other.status), (200, 200));
     let merged = f.stored(&contact).await;
     assert_eq!((merged.language, merged.first_name.unwrap().as_str()), (Some(Language::En), "Beth"));
+}
+
+#[tokio::test]
+async fn a_change_whose_fields_are_all_unknown_says_so() {
+    let f = Contacts::start().await;
+    let contact = f.world.contact(|_| ()).await;
+    let long = "x".repeat(100);
+    let rows = [
+        (json!({}), None),
+        (json!({"firstname": "Ana", "phone": 7}), Some(r#""firstname", "phone""#.to_owned())),
+        (json!({"firstname": "Ana", "lastName": "Ruiz"}), None),
+        (json!({"a\"\r\nb\\é": 1}), Some(r#""a???b??""#.to_owned())),
+        (json!({long: 1}), Some(format!("\"{}\"", "x".repeat(64)))),
+    ];
+    for (body, expected) in rows {
+        let event = f.world.event("contacts-update.json").path("contactId", contact.id).body(&body);
+        let answer = f.send(event).await;
+        let named = answer.headers.get("x-service-ignored-fields");
+        assert_eq!((answer.status, named), (200, expected.as_ref()), "{body}");
+    }
 }
 
 #[tokio::test]

@@ -49,6 +49,7 @@ async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
                 "status": "QUEUED",
                 "providerMessageId": null,
                 "error": null,
+                "errorInWords": null,
                 "deliveredAt": null,
                 "readAt": null,
             }],

@@ -58,7 +58,7 @@ async fn the_answer_to_a_preflight_lists_what_a_page_may_do() {
     assert_eq!(
         headers(&answer),
         [
-            ("access-control-allow-headers", "content-type"),
+            ("access-control-allow-headers", "content-type, baggage, sentry-trace, traceparent, tracestate"),
             ("access-control-allow-methods", "POST"),
             ("access-control-allow-origin", World::PAGE),
             ("access-control-max-age", "7200"),

@@ -113,11 +113,27 @@ async fn a_file_that_was_too_large_when_it_arrived_is_refused_without_a_look_int
     let conversation = f.world.conversation(|_| ()).await;
     let media = f.world.media(|_| ()).await;
     let limit = media.file_type.max_bytes();
-    f.world.db.store().media_too_large(&media, limit + 1).await.unwrap();
+    f.world.db.store().media_refused(&media, MediaState::TooLarge, limit + 1).await.unwrap();
     f.world.db.forget_calls();
     let extra = json!({"mediaId": media.id.to_string(), "maxBytes": limit});
     refused(&f, &files(&conversation, &[&media]), "0903", &extra).await;
     assert_eq!(heads(&f), 0);
+}
+
+#[tokio::test]
+async fn an_empty_file_is_refused_and_deleted_whether_its_notification_came_or_not() {
+    let f = Function::start().await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let (late, known) = (f.world.media(|_| ()).await, f.world.media(|_| ()).await);
+    f.bucket.upload(&late, 0);
+    f.world.db.store().media_refused(&known, MediaState::Empty, 0).await.unwrap();
+    for (media, looked) in [(&late, 1), (&known, 0)] {
+        f.world.db.forget_calls();
+        let extra = json!({"mediaId": media.id.to_string(), "minBytes": 1});
+        refused(&f, &files(&conversation, &[media]), "0903", &extra).await;
+        assert_eq!(heads(&f), looked);
+        assert!(!f.bucket.holds(media.workspace_id, media.id));
+    }
 }
 
 /// Posts a message that must be refused with this file error code. Checks that nothing changes.

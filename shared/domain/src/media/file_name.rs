@@ -25,8 +25,7 @@ impl FileName {
     /// display become underscores, and a long name is cut before its extension. `None` if nothing but dots and spaces is
     /// left.
     pub fn safe(text: &str) -> Option<Self> {
-        let is_hidden = |c: char| c.is_control() || HIDDEN.contains(&c);
-        let replace = |c: char| if matches!(c, '/' | '\\') || is_hidden(c) { '_' } else { c };
+        let replace = |c: char| if matches!(c, '/' | '\\') || controls_display(c) { '_' } else { c };
         let name: String = text.trim().chars().map(replace).collect();
         if name.chars().all(|c| c == '.' || c.is_whitespace()) {
             return None;
@@ -39,6 +38,11 @@ impl FileName {
         let extension = whole.extension().filter(|extension| extension.chars().count() <= 20).unwrap_or("");
         let stem = Self::MAX - extension.chars().count();
         Some(Self(whole.0.chars().take(stem).chain(extension.chars()).collect()))
+    }
+
+    /// The name without characters that control the display: each is an underscore.
+    pub fn displayable(&self) -> String {
+        self.0.chars().map(|c| if controls_display(c) { '_' } else { c }).collect()
     }
 
     /// The name as given.
@@ -54,10 +58,16 @@ impl FileName {
     }
 }
 
-/// Characters that change the direction of the text around them, or have no width: they can hide an extension.
-const HIDDEN: [char; 16] = [
-    '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}',
-    '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}', '\u{2060}', '\u{feff}',
+fn controls_display(c: char) -> bool {
+    c.is_control() || HIDDEN.contains(&c)
+}
+
+/// Characters that break the line, change the direction of the text around them, or have no width: they can hide an
+/// extension.
+const HIDDEN: [char; 19] = [
+    '\u{061c}', '\u{2028}', '\u{2029}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}',
+    '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}',
+    '\u{2069}', '\u{2060}', '\u{feff}',
 ];
 
 impl fmt::Debug for FileName {
@@ -69,6 +79,14 @@ impl fmt::Debug for FileName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_displayed_without_line_breaks_and_changes_of_direction() {
+        let displayed = |text: &str| FileName::parse(text).unwrap().displayable();
+        assert_eq!(displayed("Angebot März 2026.pdf"), "Angebot März 2026.pdf");
+        assert_eq!(displayed("a\nb\tc\u{2028}d\u{2029}.pdf"), "a_b_c_d_.pdf");
+        assert_eq!(displayed("gpj.\u{202e}fdp\u{2066}\u{061c}.exe"), "gpj._fdp__.exe");
+    }
 
     #[test]
     fn every_name_from_outside_becomes_a_valid_name_or_none() {

@@ -195,7 +195,8 @@ fn an_uploaded_file_must_exist_within_its_limit_and_with_its_digest() {
     for (what, uploaded, expected) in [
         ("nothing", None, Err(Refused::UnknownMedia { media: media.id })),
         ("at the limit", Some((3_145_728, own.clone())), Ok(3_145_728)),
-        ("empty", Some((0, own.clone())), Ok(0)),
+        ("of one byte", Some((1, own.clone())), Ok(1)),
+        ("empty", Some((0, own.clone())), unfit(MediaFault::Empty)),
         ("over the limit", Some((3_145_729, own)), too_large()),
         ("over the limit and other", Some((3_145_729, other.clone())), too_large()),
         ("other", Some((1, other)), unfit(MediaFault::OtherDigest)),
@@ -289,9 +290,12 @@ fn a_digest_is_that_of_all_bytes_that_were_added() {
 
 #[test]
 fn only_a_checked_file_is_referenced() {
-    for (state, expected) in
-        [(MediaState::Waiting, false), (MediaState::Referenced, true), (MediaState::TooLarge, false)]
-    {
+    for (state, expected) in [
+        (MediaState::Waiting, false),
+        (MediaState::Referenced, true),
+        (MediaState::TooLarge, false),
+        (MediaState::Empty, false),
+    ] {
         assert_eq!(Media { state, ..media(FileType::Image) }.is_referenced(), expected, "{state:?}");
     }
 }

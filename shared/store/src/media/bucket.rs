@@ -91,11 +91,11 @@ impl Bucket {
 
     /// The size of a file in bytes, if its upload is what was declared, or why it is not ([`Media::check`]). One round trip.
     /// None for a file that a message refers to, which was looked at before the first message did, and none for a file
-    /// that was deleted because it was too large.
+    /// that was deleted because of its size.
     pub async fn size(&self, media: &Media) -> Result<Result<u64, Refused>, StoreError> {
         match (media.state, media.size) {
             (MediaState::Referenced, Some(size)) => Ok(Ok(size)),
-            (MediaState::TooLarge, _) => Ok(media.check(None)),
+            (MediaState::TooLarge | MediaState::Empty, _) => Ok(media.check(None)),
             _ => Ok(media.check(self.head(media.workspace_id, media.id).await?.as_ref())),
         }
     }

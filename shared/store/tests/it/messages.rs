@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::media::MediaState;
 use domain::message::Draft;
 use domain::{Conversation, ConversationStatus, Media, Message, MessageBody, MessageId};
 use harness::{World, trips};
@@ -148,7 +149,7 @@ async fn a_file_of_a_message_does_not_become_too_large() {
     assert_eq!(take(&world, &new).await.unwrap(), MessageStored::Done);
     let before = rows(&world);
     // Its upload was reported late, and the file was read before the message was stored.
-    world.db.store().media_too_large(&files[0].0, u64::MAX >> 1).await.unwrap();
+    world.db.store().media_refused(&files[0].0, MediaState::TooLarge, u64::MAX >> 1).await.unwrap();
     assert_eq!(rows(&world), before);
 }
 

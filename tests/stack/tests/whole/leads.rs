@@ -115,7 +115,8 @@ async fn a_lead_gets_one_message_and_its_events_reach_the_receiver() {
     let preflight = stack.request(Method::OPTIONS, &capturing.url(&stack), &asks).await;
     assert_eq!((preflight.status, preflight.text.as_str()), (204, ""));
     assert_eq!(preflight.header("access-control-allow-origin"), PAGE);
-    assert_eq!(preflight.header("access-control-allow-headers"), "content-type");
+    let allowed = "content-type, baggage, sentry-trace, traceparent, tracestate";
+    assert_eq!(preflight.header("access-control-allow-headers"), allowed);
 
     let answer = capturing.post(&stack, &[PAGE], &capturing.body(phone, "pass-1")).await;
     assert_eq!(answer.status, 202, "{}", answer.text);
