@@ -1,4 +1,4 @@
-"""The clients that three generators make from openapi.yaml, with the programs in clients/ that use them."""
+"""The clients that five generators make from openapi.yaml, with the programs in clients/ that use them."""
 
 import os
 import pathlib
@@ -30,7 +30,8 @@ def run(command, folder, **more):
 
 @pytest.fixture(scope="session")
 def clients(tmp_path_factory):
-    """A folder with the three clients: `messaging_client` (openapi-python-client), `openapi_typescript.ts` and `hey`."""
+    """A folder with the clients: `messaging_client` (openapi-python-client), `openapi_typescript.ts`, `hey`, `oazapfts.mts`
+    and `orval.ts`."""
     assert NODE.is_dir(), f"{NODE} is missing. `make test` installs it."
     folder = tmp_path_factory.mktemp("clients")
     for program in PROGRAMS.iterdir():
@@ -42,4 +43,6 @@ def clients(tmp_path_factory):
     run([*python, "--fail-on-warning"], folder)
     run([NODE / ".bin" / "openapi-typescript", api, "--output", "openapi_typescript.ts"], folder)
     run([NODE / ".bin" / "openapi-ts", "--input", api, "--output", "hey", "--client", "@hey-api/client-fetch"], folder)
+    run([NODE / ".bin" / "oazapfts", api, "oazapfts.mts"], folder)
+    run([NODE / ".bin" / "orval", "--input", api, "--output", "orval.ts", "--client", "fetch"], folder)
     return folder

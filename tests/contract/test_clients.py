@@ -57,6 +57,14 @@ def test_python_has_every_operation_with_its_body_and_its_responses(clients, ope
             assert read in code, status
 
 
+@pytest.mark.parametrize("client, start", [("oazapfts.mts", "export function "), ("orval.ts", "export const ")])
+def test_two_more_clients_have_every_operation(clients, client, start):
+    """test_typescript_compiles_and_refuses_misuse compiles them."""
+    code = (clients / client).read_text()
+    for _, _, operation, _ in operations():
+        assert re.search(rf"^{start}{operation['operationId']}\b", code, re.MULTILINE), operation["operationId"]
+
+
 PRELUDE = """
 import type * as hey from "./hey";
 import type { components, operations, webhooks } from "./openapi_typescript";

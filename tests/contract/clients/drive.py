@@ -33,7 +33,7 @@ from messaging_client.models import (
     CampaignLeadAccepted,
     CampaignLeadRequest,
     CampaignLeadRequestConsent,
-    CampaignLeadRequestConsentStatus,
+    ConsentStatus,
     Contact,
     ContactPage,
     ContactUpdate,
@@ -148,7 +148,7 @@ def main() -> None:
         capture_key=stack["captureKey"],
         cellphone=stack["cellphone"],
         landing_uri=f"{stack['origin']}/spring",
-        consent=CampaignLeadRequestConsent(CampaignLeadRequestConsentStatus.GRANTED),
+        consent=CampaignLeadRequestConsent(ConsentStatus.GRANTED),
         recaptcha_token=f"pass-{uuid.uuid4()}",
     )
     queued = create_campaign_lead.sync_detailed(client=visitor, body=lead, workspace_id=workspace)
