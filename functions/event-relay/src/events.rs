@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use domain::{Event, EventId, LaneId, Slot, Timestamp, WorkspaceId, error_chain};
+use domain::{Event, EventId, HomeKey, LaneId, Slot, Timestamp, WorkspaceId, error_chain};
 use edge::view;
 use futures::StreamExt;
 use futures::future::join3;
 use queue::Wake;
 use runtime::metrics::Relayed;
-use store::{HomeKey, NewEvent, StoreError};
+use store::{NewEvent, StoreError};
 use uuid::Uuid;
 
 use crate::body::{NoBody, body};

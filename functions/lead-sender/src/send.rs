@@ -202,6 +202,7 @@ async fn recorded<P>(
     next: Lead,
     word: MessageUpdate,
 ) -> Result<VisitEnd, StoreError> {
+    debug_assert!(!leased.lead.state.is_final(), "an outcome belongs to an unfinished lead");
     let now = invocation.store.now();
     let plan = match next.state.is_final() {
         true => None,

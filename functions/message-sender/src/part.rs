@@ -60,10 +60,13 @@ pub(crate) async fn send_all<P: Provider>(
         let worked_on = match outbound.message.turn(now) {
             Turn::Finished => return Ok(None),
             Turn::NotBefore(at) => return Ok(Some(Stop::Waits(at))),
+            // An earlier visit recorded that a call begins, and died before it recorded the end. Whether the person
+            // received the message is unknown, so the part is never sent again.
             Turn::Interrupted => {
                 let end = End::Unknown(PartError::of(PartError::INTERRUPTED));
                 record(invocation, lane, &outbound, end).await?
             }
+            // A call that begins now could outlast this invocation, and its outcome would be unknown.
             Turn::Due(_) if !invocation.budget.may_begin(now) => return Ok(Some(Stop::TimeUp)),
             Turn::Due(part) => send(invocation, lane, &outbound, part, numbers).await?,
         };
@@ -88,11 +91,13 @@ async fn send<P: Provider>(
         Err(NotPrepared::Never(error)) => {
             return record(invocation, lane, outbound, End::Failed(error)).await;
         }
+        // The whole conversation waits: a later message must not overtake this one.
         Err(NotPrepared::LineThrottled(until)) => return Ok(Err(waits_with_its_line(outbound, until))),
         Err(NotPrepared::WorkspaceDisabled) => {
             // The message does not change, so this uses neither a retry nor a number of the conversation.
             return Ok(Err(Stop::Waits(invocation.store.now().plus(Workspace::LOOKS_AGAIN_AFTER))));
         }
+        // No call was made, so a retry is safe. It uses the schedule, so a part whose data is never readable ends.
         Err(NotPrepared::NotNow(cause)) => {
             let (message, cause) = (outbound.message.id, error_chain(&*cause));
             tracing::error!(workspace = %workspace, messageId = %message, part, cause, "part not ready to be sent");
@@ -103,6 +108,7 @@ async fn send<P: Provider>(
     let begun = match invocation.store.record(outbound, BEGIN, |message| message.begun(lane.lease, now)).await
     {
         Ok(Some(begun)) => begun,
+        // The row is no longer as it was read, so another visitor works on it. Its call may be in progress.
         Ok(None) => return Ok(Err(Stop::Lost)),
         Err(error) => return not_begun(invocation, lane, outbound, error).await,
     };
@@ -118,8 +124,11 @@ async fn send<P: Provider>(
     let remembered = invocation.store.remember_line(workspace, channel, line, &end);
     let known = invocation.store.remember_answer(contact, &reached);
     let named = invocation.store.keep_provider_id(&outbound.message, part, &end);
+    // The outcome decides, and the three other writes only save later work. They happen at the same time, so that the
+    // outcome is recorded as soon as possible: a visitor that dies before makes the part UNKNOWN.
     let recorded = record(invocation, lane, &begun, end.clone());
     let (recorded, (), (), ()) = tokio::join!(recorded, remembered, known, named);
+    // An erasure may have deleted the message during the call. It could not see the row that was written meanwhile.
     if matches!(recorded, Ok(Err(Stop::Lost))) {
         invocation.store.drop_provider_id_if_erased(&outbound.message, &end).await?;
     }
@@ -155,6 +164,7 @@ async fn not_begun<P>(
         .store
         .take_back_begin(outbound, lane.lease, invocation.budget.left(invocation.store.now()))
         .await?;
+    // A busy table recovers within this visit. After any other failure the visit ends, and its lane waits.
     match error {
         StoreError::Busy(_) => Ok(undone.ok_or(Stop::Lost)),
         error => Err(error),
@@ -247,6 +257,7 @@ async fn prepare<P>(
         window_closed: person.as_ref().is_some_and(|person| window.is_surely_closed(person, store.now())),
     };
     let Letter { to, words } = message.letter(part, &known).map_err(NotPrepared::Never)?;
+    // This comes after the letter: a part that can never be sent fails now, and does not wait for its line.
     if let Some(until) = throttle.put_off(jitter, store.now()) {
         return Err(NotPrepared::LineThrottled(until));
     }
@@ -333,6 +344,7 @@ async fn record<P>(
     outbound: &Outbound,
     end: End,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
+    debug_assert!(outbound.message.part_at_hand().is_some(), "an outcome belongs to an unfinished part");
     let (now, jitter) = (invocation.store.now(), Jitter::of(&lane.lease));
     let step = |message: &Message| message.ended(end.clone(), &invocation.rules.schedule, jitter, now);
     let recorded = invocation.store.record(outbound, invocation.budget.left(now), step).await?;
@@ -340,7 +352,7 @@ async fn record<P>(
     Ok(recorded.ok_or(Stop::Lost))
 }
 
-/// Logs one line for each outcome. The log omits the provider's message id, because it contains the customer's
+/// Logs one line for each outcome, and counts it. The log omits the provider's message id, because it contains the customer's
 /// number.
 fn log_end<P>(invocation: &Invocation<'_, P>, before: &Outbound, end: &End, after: Option<&Outbound>) {
     let what = match end {

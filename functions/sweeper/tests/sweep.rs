@@ -8,14 +8,14 @@ use std::time::Duration;
 use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{
-    AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, LaneId, LaneKind, LeadId, Rest,
-    RetrySchedule, Slot, Timestamp, WorkspaceId,
+    AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, HomeKey, LaneId, LaneKind, LeadId,
+    Rest, RetrySchedule, Slot, Timestamp, WorkspaceId,
 };
 use harness::{Death, Fault, TestClock, TestDb, TestQueue, fixture};
 use queue::Queues;
 use runtime::Metrics;
 use runtime::metrics::Kept;
-use store::{HomeKey, Lease, Leased, Released, Store, Table};
+use store::{Lease, Leased, Released, Store, Table};
 use sweeper::{Sweeper, Swept};
 use uuid::Uuid;
 
@@ -244,7 +244,7 @@ async fn a_lane_of_a_slow_endpoint_uses_the_slow_queue() {
     let (now, schedule) = (scene.now(), RetrySchedule::default());
     let pace = &mut leased.webhook().unwrap().pace;
     for _ in 0..5 {
-        pace.saw(AttemptOutcome::Failed(AttemptError::Timeout), now, LEASE, LEASE, &schedule, now);
+        pace.record(AttemptOutcome::Failed(AttemptError::Timeout), now, LEASE, LEASE, &schedule, now);
     }
     scene.release(&leased, Rest::Closed(now)).await;
     scene.db.clock().advance(RESCUE);

@@ -7,12 +7,14 @@ use std::time::Duration;
 use domain::retry::parse_retry_after;
 use domain::webhook::delivery::{EVENT_LOST, EVENT_MISSING};
 use domain::webhook::signature;
-use domain::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, Timestamp};
+use domain::{
+    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, EndpointSecrets, Pointer, Timestamp,
+    WebhookEndpoint,
+};
 use futures::FutureExt;
-use store::{Pointer, Record, StoreError};
+use store::{Record, RecordedEvent, StoreError};
 use tokio::time::Instant;
 
-use crate::feed::{Needed, Source};
 use crate::invocation::Invocation;
 use crate::transport::{Answer, Post, Transport, Unanswered};
 
@@ -21,11 +23,18 @@ use crate::transport::{Answer, Post, Transport, Unanswered};
 pub(crate) struct Work {
     /// The delivery as it was read. If a job asked for it, its retry schedule starts again.
     pub(crate) delivery: Delivery,
-    pub(crate) source: Source,
-    pub(crate) needed: Arc<Needed>,
+    pub(crate) event: RecordedEvent,
+    pub(crate) to: Arc<Receiver>,
     /// The pointer that leads back to the delivery if its post kills this worker. A careful visit sets it for a
     /// delivery that only a job asks for.
     pub(crate) leads_back: Option<Pointer>,
+}
+
+/// Where the deliveries of a page are posted.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pub(crate) endpoint: WebhookEndpoint,
+    pub(crate) secrets: EndpointSecrets,
 }
 
 /// How an attempt ended.
@@ -40,6 +49,7 @@ pub(crate) enum Ended {
 
 /// The next state of a delivery whose event is missing.
 pub(crate) fn without_event(delivery: &Delivery, now: Timestamp) -> Delivery {
+    // The recorder writes the event last, and the stream repeats a record that failed. After that time nobody writes it.
     if now.since(delivery.recorded_at) > EVENT_LOST {
         delivery.ended(DeliveryState::Cancelled)
     } else {
@@ -73,23 +83,20 @@ async fn post<T: Transport>(
     is_careful: bool,
     at: Timestamp,
 ) -> Ended {
-    let Work { delivery, needed, .. } = work;
-    let (Some(endpoint), Some(secrets), Some(event)) =
-        (&needed.endpoint, &needed.secrets, needed.events.get(&delivery.event))
-    else {
-        return Ended::Trouble(StoreError::Failed("a post without what it needs".into()));
-    };
+    let Work { delivery, event, to, .. } = work;
     let note = async |begun_at| {
         let delivery = Delivery { begun_at, ..delivery.clone() };
         let record = Record { delivery, attempt: None, pointer: work.leads_back };
         invocation.store.record_deliveries(work.delivery.slot, &[record], BEGIN).await
     };
+    // Without this record nobody would know which of the lane's deliveries killed its workers.
     if is_careful && let Err(error) = note(Some(at)).await {
         return Ended::Trouble(error);
     }
     let begun = Instant::now();
-    let headers = signature::headers(event.id, &event.body, secrets, at);
-    let answered = invocation.transport.post(Post { url: &endpoint.url, headers, body: &event.body }).await;
+    let headers = signature::headers(event.id, &event.body, &to.secrets, at);
+    let answered =
+        invocation.transport.post(Post { url: &to.endpoint.url, headers, body: &event.body }).await;
     let (took, now) = (begun.elapsed(), invocation.store.now());
     let outcome = match &answered {
         Ok(answer) => answer.outcome(now),
@@ -117,15 +124,18 @@ impl Answer {
     }
 }
 
-/// Logs one line for each attempt that was not acknowledged.
-pub(crate) fn log_end(work: &Work, attempt: &Attempt, state: DeliveryState) {
+/// Logs a line if the attempt was not acknowledged.
+pub(crate) fn log_failure(
+    delivery: &Delivery,
+    request: Option<&str>,
+    attempt: &Attempt,
+    state: DeliveryState,
+) {
     let Some(error) = attempt.outcome.error_code() else { return };
     let status = match attempt.outcome {
         AttemptOutcome::Answered { status, .. } => Some(status),
         AttemptOutcome::Failed(_) => None,
     };
-    let delivery = &work.delivery;
-    let request = work.needed.events.get(&delivery.event).and_then(|event| event.request.as_deref());
     tracing::info!(
         workspace = %delivery.slot.workspace,
         endpoint = %delivery.slot.endpoint,

@@ -1,58 +1,43 @@
-//! What a visit reads: pages of deliveries from the three ranges of its lane, with everything that their posts need.
+//! What a visit reads: pages of deliveries, with everything that their posts need.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use domain::{Delivery, EndpointSecrets, EventId, Slot, Timestamp, WebhookEndpoint, WorkspaceState};
-use store::{HomeKey, JobPage, LaneJob, Pointer, RecordedEvent, Store, StoreError, WebhookLane};
+use domain::webhook::NextPage;
+use domain::{Delivery, EventId, HomeKey, Pointer, Slot, Timestamp};
+use store::{JobPage, LaneJob, Store, StoreError, VisitBatch, WebhookLane};
 
-/// Where a delivery came from. It decides what is recorded when the delivery is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// It has not been attempted yet.
-    Fresh,
-    /// It waited for a retry, and this pointer led to it.
-    Waited(Pointer),
-    /// A job asks for it.
-    Job,
-}
-
-/// The range to read next, and where to start in it.
+/// What to read next.
 #[derive(Clone, Debug)]
 pub(crate) enum Read {
-    Fresh(Option<HomeKey>),
-    Waiting(Option<Pointer>),
+    Range(NextPage),
     Job(Box<LaneJob>, Box<WebhookLane>),
 }
 
-/// What the posts of a page need.
-#[derive(Debug, Default)]
-pub(crate) struct Needed {
-    pub(crate) workspace: Option<WorkspaceState>,
-    pub(crate) endpoint: Option<WebhookEndpoint>,
-    pub(crate) secrets: Option<EndpointSecrets>,
-    pub(crate) events: HashMap<EventId, RecordedEvent>,
-}
-
-/// A page of one range.
+/// A page.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// The range that was read.
-    pub(crate) read: Read,
-    /// The current deliveries, each with the pointer that led to it.
-    pub(crate) deliveries: Vec<(Delivery, Option<Pointer>)>,
-    /// Pointers to deliveries that no longer exist, and the last pointer of the page if more may follow.
-    pub(crate) stale: Vec<Pointer>,
-    /// Whether more may follow.
-    pub(crate) more: bool,
-    /// The place from which more fresh deliveries may follow.
-    pub(crate) fresh_from: Option<HomeKey>,
-    /// When the next pointer is due, if the page contains the last one that is due now.
-    pub(crate) next_wait: Option<Timestamp>,
-    /// The page of the job, if a job was read.
-    pub(crate) of_job: Option<JobPage>,
+    pub(crate) rows: Rows,
     /// What the posts need; `None` if the page is empty.
-    pub(crate) needed: Option<Arc<Needed>>,
+    pub(crate) needed: Option<VisitBatch>,
+}
+
+/// The current deliveries of a page.
+#[derive(Debug)]
+pub(crate) enum Rows {
+    Fresh {
+        rows: Vec<Delivery>,
+        /// The place from which there may be more.
+        next: Option<HomeKey>,
+    },
+    Waiting {
+        /// The due pointers; those without a delivery are stale.
+        due: Vec<(Pointer, Option<Delivery>)>,
+        /// The last pointer that was read, also if it has expired, if more pointers may be due.
+        last: Option<Pointer>,
+        /// When the next pointer is due, if the page contains the last one that is due now.
+        next_due: Option<Timestamp>,
+    },
+    Job(Box<LaneJob>, JobPage, Vec<Delivery>),
 }
 
 /// The maximum number of deliveries in a page. They fit into one batch read together with their workspace, endpoint,
@@ -67,82 +52,53 @@ pub(crate) async fn read_page(
     limit: usize,
     now: Timestamp,
 ) -> Result<Page, StoreError> {
-    let mut page = Page {
-        read: read.clone(),
-        deliveries: vec![],
-        stale: vec![],
-        more: false,
-        fresh_from: None,
-        next_wait: None,
-        of_job: None,
-        needed: None,
-    };
-    let mut pointers = vec![];
-    let mut places = vec![];
-    match &read {
-        Read::Fresh(from) => {
-            let (deliveries, next) = store.fresh_deliveries(slot, *from, limit).await?;
-            (page.more, page.fresh_from) = (next.is_some(), next);
-            page.deliveries = deliveries.into_iter().map(|delivery| (delivery, None)).collect();
+    // A delivery that is only named needs two rows of the batch read: its home row and its event.
+    let named_limit = limit.min(MOST / 2);
+    match read {
+        Read::Range(NextPage::Fresh(from)) => {
+            let (rows, next) = store.fresh_deliveries(slot, from, limit).await?;
+            let needed = read_needed(store, slot, &rows, BTreeSet::new()).await?;
+            Ok(Page { rows: Rows::Fresh { rows, next }, needed })
         }
-        Read::Waiting(behind) => {
-            // Each pointer needs two rows of the batch read: the home row of its delivery and its event.
-            let (mut found, last) = store.waiting_deliveries(slot, *behind, limit.min(MOST / 2)).await?;
+        Read::Range(NextPage::Waiting(behind)) => {
+            let (mut found, last) = store.waiting_deliveries(slot, behind, named_limit).await?;
             let is_due = |pointer: &Pointer| pointer.not_before <= now;
-            page.next_wait = found.iter().chain(&last).map(|pointer| pointer.not_before).find(|at| *at > now);
+            let next_due = found
+                .iter()
+                .chain(&last)
+                .map(|pointer| pointer.not_before)
+                .find(|not_before| *not_before > now);
             found.retain(is_due);
-            pointers = found;
-            // The last pointer that was read may have expired. The next page begins after it all the same.
-            let last = last.filter(is_due);
-            page.more = last.is_some();
-            page.stale.extend(last);
+            let named = found.iter().map(|pointer| pointer.home).collect();
+            let needed = read_needed(store, slot, &[], named).await?;
+            let delivery = |pointer: &Pointer| needed.as_ref()?.homes.get(&pointer.home).cloned();
+            let due = found.into_iter().map(|pointer| (pointer, delivery(&pointer))).collect();
+            Ok(Page { rows: Rows::Waiting { due, last: last.filter(is_due), next_due }, needed })
         }
         Read::Job(job, lane) => {
-            let found = store.job_page(job, lane, limit.min(MOST / 2)).await?;
-            page.deliveries = found.deliveries.iter().cloned().map(|delivery| (delivery, None)).collect();
-            pointers = found.pointers.clone();
-            places = found.places.clone();
-            page.more = !found.is_last;
-            page.of_job = Some(found);
+            let mut page = store.job_page(&job, &lane, named_limit).await?;
+            let mut deliveries = std::mem::take(&mut page.deliveries);
+            let named = page.pointers.iter().map(|pointer| pointer.home).chain(page.places.iter().copied());
+            let needed = read_needed(store, slot, &deliveries, named.clone().collect()).await?;
+            let delivery = |home: HomeKey| needed.as_ref()?.homes.get(&home).cloned();
+            deliveries.extend(named.filter_map(delivery));
+            Ok(Page { rows: Rows::Job(job, page, deliveries), needed })
         }
     }
-    add_needed(store, slot, page, pointers, places).await
 }
 
-/// Adds what the posts of the page need, and the deliveries of these pointers and places.
-async fn add_needed(
+/// Reads what the posts of these deliveries need, and the deliveries that are only named.
+async fn read_needed(
     store: &Store,
     slot: Slot,
-    mut page: Page,
-    pointers: Vec<Pointer>,
-    places: Vec<HomeKey>,
-) -> Result<Page, StoreError> {
-    let mut events: BTreeSet<EventId> = page.deliveries.iter().map(|(delivery, _)| delivery.event).collect();
-    let homes: BTreeSet<HomeKey> =
-        pointers.iter().map(|pointer| pointer.home).chain(places.iter().copied()).collect();
-    events.extend(homes.iter().map(|home| home.event));
+    deliveries: &[Delivery],
+    named: BTreeSet<HomeKey>,
+) -> Result<Option<VisitBatch>, StoreError> {
+    let read = deliveries.iter().map(|delivery| delivery.event);
+    let events: BTreeSet<EventId> = read.chain(named.iter().map(|home| home.event)).collect();
     if events.is_empty() {
-        return Ok(page);
+        return Ok(None);
     }
-    let events: Vec<EventId> = events.into_iter().collect();
-    let homes: Vec<HomeKey> = homes.into_iter().collect();
-    let batch = store.visit_batch(slot, &events, &homes).await?;
-    // Several pointers may lead to the same delivery.
-    let mut named: BTreeSet<HomeKey> = places.into_iter().collect();
-    for pointer in pointers {
-        match batch.homes.get(&pointer.home) {
-            Some(home) => page.deliveries.push((home.clone(), Some(pointer))),
-            None => page.stale.push(pointer),
-        }
-        named.remove(&pointer.home);
-    }
-    let named = named.iter().filter_map(|place| batch.homes.get(place));
-    page.deliveries.extend(named.map(|home| (home.clone(), None)));
-    page.needed = Some(Arc::new(Needed {
-        workspace: batch.workspace,
-        endpoint: batch.endpoint,
-        secrets: batch.secrets,
-        events: batch.events,
-    }));
-    Ok(page)
+    let (events, named): (Vec<_>, Vec<_>) = (events.into_iter().collect(), named.into_iter().collect());
+    store.visit_batch(slot, &events, &named).await.map(Some)
 }

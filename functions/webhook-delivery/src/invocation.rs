@@ -1,4 +1,4 @@
-//! The state that all steps of one invocation share.
+//! What all visits of one invocation share.
 
 use queue::InvocationBudget;
 use runtime::metrics;

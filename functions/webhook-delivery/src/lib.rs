@@ -50,13 +50,8 @@ impl<T: Transport> Engine<T> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, queues, transport, rules, metrics } = self;
         let shift = VisitLoop::begin(store, queues, rules.of_visits(), &event.context)?;
-        let invocation = Invocation {
-            store,
-            transport,
-            rules,
-            budget: shift.budget,
-            counted: metrics::Deliveries::default(),
-        };
+        let counted = metrics::Deliveries::default();
+        let invocation = Invocation { store, transport, rules, budget: shift.budget, counted };
         let track = match queue::track_of(&event.payload) {
             Track::Fast => metrics::Track::Fast,
             Track::Slow => metrics::Track::Slow,

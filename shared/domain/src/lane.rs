@@ -151,6 +151,8 @@ impl Rest {
             Self::Waits(at) | Self::Closed(at) => at,
             Self::TimeUp => now,
         };
+        // A queue message cannot wait longer than 15 minutes. The sweeper queues a lane that waits longer, so that lane
+        // gets no message now. If there is a message, the sweeper waits `rescue` longer than the message.
         let after = at.since(now);
         Some(if after <= Self::LONGEST_DELAY {
             DuePlan { due_at: at.max(now).plus(rescue), is_planned: false, wake_after: Some(after) }
@@ -159,7 +161,8 @@ impl Rest {
         })
     }
 
-    /// Whether the worker may leave the lane even if new work arrived since it looked.
+    /// Whether the worker may leave the lane even if new work arrived since it looked. It may if the lane stays due
+    /// anyway: the next visit looks for all work.
     pub fn ignores_new_work(self) -> bool {
         matches!(self, Self::Closed(_) | Self::TimeUp)
     }

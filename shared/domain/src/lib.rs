@@ -76,8 +76,8 @@ pub use webhook::event::{Event, EventType};
 pub use webhook::job::{Job, JobKind, JobState};
 pub use webhook::pace::{EndpointCaps, Pace};
 pub use webhook::{
-    Attempt, AttemptError, AttemptOutcome, EndpointSecrets, EndpointState, EndpointUrl, EventFilter,
-    TrustedReceivers, WebhookEndpoint,
+    Attempt, AttemptError, AttemptOutcome, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, HomeKey,
+    LaneProgress, Pointer, TrustedReceivers, Watermarks, WebhookEndpoint,
 };
 
 /// The platform's name, in the spelling of the specification's placeholder: the first part of every

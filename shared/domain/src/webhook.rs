@@ -8,7 +8,9 @@ mod endpoint_url;
 pub mod event;
 mod forward_url;
 pub mod job;
+mod keys;
 pub mod pace;
+mod progress;
 mod secrets;
 pub mod signature;
 
@@ -16,4 +18,6 @@ pub use attempt::{Attempt, AttemptError, AttemptOutcome};
 pub use endpoint::{DisabledReason, EndpointState, EventFilter, PARKED_FOR, WebhookEndpoint};
 pub use endpoint_url::{EndpointUrl, Reach, TrustedReceivers, UrlRefused};
 pub use forward_url::ForwardUrl;
+pub use keys::{HomeKey, Pointer};
+pub use progress::{LaneProgress, NextPage, Watermarks};
 pub use secrets::{EndpointSecrets, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};

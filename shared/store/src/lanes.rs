@@ -159,14 +159,19 @@ impl Store {
             };
             let (table, pk, sk) = keys::lane(&lane);
             let found = match self.write(change.of(table, key(pk, sk)).returning_new()).await? {
+                // `begun` counts the visits since the last release. A release removes it, so after a visit that died
+                // the next lease finds how many died in a row.
                 Wrote::Done(item) => return Ok(Lease::Taken(Box::new(leased(lane, lease, item)?))),
                 Wrote::Refused(None) => return Ok(Lease::Unknown),
                 Wrote::Refused(Some(found)) => found,
             };
             if text(&found, "lease") == lease.to_string() {
-                // The SDK repeated the write because its answer was lost.
+                // The SDK repeated the write because its answer was lost. Others may have added work since the first
+                // write; the row that was found includes it.
                 return Ok(Lease::Taken(Box::new(leased(lane, lease, found)?)));
             }
+            // The conditions are checked together, so the row shows which one refused. A lease in force comes first:
+            // the lane's kind does not matter then.
             let until = found.get("leaseUntil").map(number);
             if until.is_some_and(|until| until >= now.as_millis()) {
                 return Ok(Lease::Held);
@@ -176,6 +181,7 @@ impl Store {
                 // The refusal shows which form fits. Another caller may have notified the lane of work between
                 // the two writes.
                 LaneState::Webhook(_) if !is_late => is_late = true,
+                // Another visit took the lane between the two writes and released it. It read the late work.
                 LaneState::Webhook(_) | LaneState::Conversation(_) => return Ok(Lease::Held),
             }
         }
@@ -193,6 +199,8 @@ impl Store {
             .when("#lease = :mine")
             .bind(":mine", s(leased.lease.to_string()));
         if !rest.ignores_new_work() {
+            // Work is written before `mark` grows. So if the mark is the one that was read before the work, no work
+            // was missed, and the due time may be removed or moved to later.
             // A lane has no mark if no work was added since it was created (a lead), or since an earlier
             // release.
             let condition = match leased.mark {
@@ -203,11 +211,13 @@ impl Store {
         }
         change = match &leased.state {
             LaneState::Webhook(state) => state.add_to_release(change, !rest.ignores_new_work()),
+            // The counts are exact only if no work was added since they were read, which the mark shows.
             LaneState::Conversation(counts) if !rest.ignores_new_work() => counts.add_to_release(change),
             LaneState::Conversation(_) | LaneState::Lead(_) => change,
         };
         let (table, pk, sk) = keys::lane(&leased.lane);
         let found = match self.write(change.of(table, key(pk, sk))).await? {
+            // A row that was deleted meanwhile, with its endpoint or its person, has nothing to release.
             Wrote::Done(_) | Wrote::Refused(None) => return Ok(Released::Done),
             Wrote::Refused(Some(found)) => found,
         };
@@ -271,6 +281,7 @@ impl Store {
         let (table, pk, sk) = keys::lane(&due.lane);
         let item = match self.write(change.of(table, key(pk, sk)).returning_new()).await? {
             Wrote::Done(item) => item,
+            // The SDK repeated the write because its answer was lost: this sweeper has the claim.
             Wrote::Refused(Some(found)) if text(&found, "claimedBy") == request => found,
             Wrote::Refused(_) => return Ok(None),
         };
@@ -297,6 +308,8 @@ impl Leased {
     /// The lane after other callers added work, with the changes that this visitor made.
     fn merged_with(&self, found: Item) -> Result<Self, StoreError> {
         let found = leased(self.lane, self.lease, found)?;
+        // This visitor's changes are not stored yet, and what others changed is in the row only. So neither state alone
+        // is right, except for a lead: only its visitor changes it.
         let state = match (&self.state, found.state) {
             (LaneState::Webhook(mine), LaneState::Webhook(found)) => {
                 LaneState::Webhook(Box::new(mine.merged_with(&found)))

@@ -68,6 +68,6 @@ pub use stream::Image;
 pub use stream::feed::{ChangeFeed, Changes, RowChange, Streams};
 pub use tables::{Table, Tables};
 pub use webhooks::{
-    DeliveryFilter, DeliveryPage, EventAbout, HomeKey, JobPage, LaneJob, NewEvent, NotifyResult, Pointer,
-    Record, RecordedEvent, VisitBatch, WebhookLane,
+    DeliveryFilter, DeliveryPage, EventAbout, JobPage, LaneJob, NewEvent, NotifyResult, Record,
+    RecordedEvent, VisitBatch, WebhookLane,
 };

@@ -18,6 +18,6 @@ mod visit;
 
 pub use events::{EventAbout, NewEvent, NotifyResult, RecordedEvent};
 pub use jobs::{JobPage, LaneJob};
-pub use lane::{HomeKey, Pointer, WebhookLane};
+pub use lane::WebhookLane;
 pub use lists::{DeliveryFilter, DeliveryPage};
 pub use visit::{Record, VisitBatch};

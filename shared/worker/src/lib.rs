@@ -96,8 +96,10 @@ impl<'a> VisitLoop<'a> {
     }
 
     async fn visit<V: Visitor>(&self, visitor: &V, lane: LaneId) -> Outcome {
+        debug_assert_eq!(lane.kind(), V::KIND, "a queue brings lanes of one kind: {lane}");
         let lease = match self.store.lease_lane(lane, self.rules.lease).await {
             Ok(lease) => lease,
+            // Nothing was leased, so the queue delivers the message again.
             Err(error) => return Outcome::Retry(error.into()),
         };
         match lease {
@@ -122,6 +124,8 @@ impl<'a> VisitLoop<'a> {
             let left = match visitor.visit(&mut leased).await {
                 Ok(left) => left,
                 Err(error) => {
+                    // The cause is likely still there in a moment. Without the release, the lane would also wait for
+                    // the end of the lease, and the next visit would count this one as a death.
                     self.postpone(&leased).await;
                     return Err(error);
                 }
@@ -137,6 +141,7 @@ impl<'a> VisitLoop<'a> {
                     return Ok(());
                 }
             };
+            // Only once: a visitor that finds the lane early a second time must not hold its lease by waiting.
             if let Some(short_wait) = self.short_wait(rest).filter(|_| !has_waited) {
                 has_waited = true;
                 tokio::time::sleep(short_wait).await;
@@ -144,10 +149,13 @@ impl<'a> VisitLoop<'a> {
             }
             match self.store.release_lane(&leased, rest, self.rules.rescue).await? {
                 Released::Done => {
+                    // The message is queued after the release: a visitor that came before would find the lease in
+                    // force and leave. If this process dies in between, the sweeper finds the lane by its due time.
                     let plan = rest.plan(self.rules.rescue, self.store.now());
                     self.queue_next_visit(&leased, plan).await;
                     return Ok(());
                 }
+                // Whoever added the work saw the lease and queued no message, so this visitor looks again.
                 Released::HasNewWork(moved) => leased = *moved,
                 Released::Lost => {
                     tracing::warn!(lane = %leased.lane, "lane lost to another worker");

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use domain::lane::DuePlan;
 use domain::{
-    AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, LaneId, LaneKind, Rest, RetrySchedule,
-    Slot, Timestamp, WorkspaceId,
+    AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, HomeKey, LaneId, LaneKind, Rest,
+    RetrySchedule, Slot, Timestamp, WorkspaceId,
 };
 use harness::{Fault, TestDb, TestQueue, context};
 use queue::{BudgetError, Queues, body};
-use store::{HomeKey, Lease, Leased, Released, Store, StoreError, Table};
+use store::{Lease, Leased, Released, Store, StoreError, Table};
 use tokio::sync::Barrier;
 use uuid::Uuid;
 use worker::{Rules, VisitEnd, VisitLoop, Visitor};
@@ -64,7 +64,7 @@ impl Visitor for Fake<'_> {
                 let (now, schedule) = (self.db.store().now(), RetrySchedule::default());
                 let pace = &mut lane.webhook().unwrap().pace;
                 for _ in 0..5 {
-                    pace.saw(
+                    pace.record(
                         AttemptOutcome::Failed(AttemptError::Timeout),
                         now,
                         LEASE,

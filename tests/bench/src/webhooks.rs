@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use domain::{EndpointUrl, Event, EventType, Slot, Track, TrustedReceivers, WorkspaceId};
+use domain::{EndpointUrl, Event, EventType, HomeKey, Slot, Track, TrustedReceivers, WorkspaceId};
 use harness::World;
 use serde_json::json;
-use store::{HomeKey, NewEvent};
+use store::NewEvent;
 
 use crate::Server;
 

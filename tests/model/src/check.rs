@@ -86,7 +86,7 @@ where
 }
 
 /// A state on the current path: its key, the step that led to it, and the steps to try.
-type Place<M> = (u64, String, Vec<(<M as Model>::Action, <M as Model>::State)>);
+type OnPath<M> = (u64, String, Vec<(<M as Model>::Action, <M as Model>::State)>);
 
 /// Returns a path that leads back to its start, if one exists: a history that may go on for ever without a new fault or
 /// new work. The checker does not distinguish a cycle from two paths to the same state, so this function searches by
@@ -104,7 +104,7 @@ where
     };
     // By key of a visited state: whether it is still on the path.
     let mut on_way: HashMap<u64, bool> = HashMap::new();
-    let mut way: Vec<Place<M>> = vec![];
+    let mut way: Vec<OnPath<M>> = vec![];
     for state in model.init_states() {
         on_way.insert(key(&state), true);
         way.push((key(&state), String::new(), model.next_steps(&state)));

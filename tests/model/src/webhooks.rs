@@ -11,8 +11,7 @@ use stateright::{Model, Property};
 
 pub use state::{
     Fault, History, Home, HomeState, Item, Job, JobKind, JobState, KEYS, Key, Keys, Move, Order, Outcome,
-    Page, Pointer, Pointers, Range, Relay, RelayStep, Stage, State, Step, Visit, Visitor, Webhooks, What,
-    Write, Wrong,
+    Page, Position, Relay, RelayStep, Stage, State, Step, Visit, Visitor, Webhooks, What, Write, Wrong,
 };
 
 use steps::Steps;

@@ -36,7 +36,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("floor", &[]),
         ("harness", &["domain", "edge", "provider", "runtime", "store"]),
         ("local", &["domain"]),
-        ("model", &[]),
+        ("model", &["domain"]),
         ("stack-tests", &[]),
     ],
     &[

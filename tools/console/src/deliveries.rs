@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use domain::{
-    Delivery, DeliveryState, EndpointId, EventId, EventType, Retention, Slot, Timestamp, WebhookEndpoint,
-    WorkspaceId,
+    Delivery, DeliveryState, EndpointId, EventId, EventType, HomeKey, Retention, Slot, Timestamp,
+    WebhookEndpoint, WorkspaceId,
 };
 use futures::{StreamExt, TryStreamExt};
-use store::{DeliveryFilter, HomeKey, Store};
+use store::{DeliveryFilter, Store};
 
 use crate::Result;
 

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, WebhookEndpoint,
-    WorkspaceId,
+    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, HomeKey,
+    WebhookEndpoint, WorkspaceId,
 };
 use serde_json::Value;
-use store::HomeKey;
 
 use crate::arguments::{InWorkspace, delivery_id, one_of};
 use crate::deliveries::{After, Deliveries, Found};

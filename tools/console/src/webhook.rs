@@ -11,11 +11,11 @@ use clap::{Args, Subcommand};
 use domain::webhook::{DisabledReason, RotationRefused, SigningSecret, SigningSecrets};
 use domain::{
     Delivery, DeliveryId, DeliveryState, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
-    EndpointUrl, Event, EventType, JobId, Pace, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
+    EndpointUrl, Event, EventType, HomeKey, JobId, Pace, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
 use futures::future::try_join_all;
-use store::{HomeKey, NewEvent};
+use store::NewEvent;
 
 use crate::arguments::{InWorkspace, secret_text};
 use crate::changed::{Decision, changed};

@@ -8,14 +8,14 @@ use domain::lane::LaneKind;
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     Attempt, Delivery, DeliveryId, DeliveryState, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
-    EndpointUrl, Event, EventFilter, EventId, EventType, Job, JobId, JobKind, LaneId, RetrySchedule, Slot,
-    Timestamp, Track, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId,
+    EndpointUrl, Event, EventFilter, EventId, EventType, HomeKey, Job, JobId, JobKind, LaneId, RetrySchedule,
+    Slot, Timestamp, Track, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use harness::{Call, Death, TestClock, TestDb, TestQueue, context, failed_messages, queue_event};
 use lambda_runtime::LambdaEvent;
 use queue::Queues;
 use runtime::metrics::{Kept, Metrics};
-use store::{HomeKey, LaneJob, NewEvent, NotifyResult, Store};
+use store::{LaneJob, NewEvent, NotifyResult, Store};
 use tokio::sync::{Barrier, Notify};
 use uuid::Uuid;
 use webhook_delivery::{Engine, Rules};

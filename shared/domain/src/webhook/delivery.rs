@@ -168,7 +168,7 @@ impl Delivery {
     /// The delivery after a job requested another attempt: the schedule starts again, and the row is kept
     /// long enough for it.
     pub fn restarted(&self, job: JobId, now: Timestamp) -> Self {
-        let expires_at = self.expires_at.max(now.plus(KEPT_AFRESH));
+        let expires_at = self.expires_at.max(now.plus(KEPT_AFTER_RESTART));
         Self { state: DeliveryState::Pending, failures: 0, job: Some(job), expires_at, ..self.clone() }
     }
 
@@ -265,7 +265,7 @@ impl Next {
 }
 
 /// How long a delivery is kept at least after a job requested another attempt: 7 days.
-pub const KEPT_AFRESH: Duration = days(7);
+pub const KEPT_AFTER_RESTART: Duration = days(7);
 /// How long a delivery waits for its event. The recorder writes the deliveries first and the event last.
 pub const EVENT_MISSING: Duration = Duration::from_secs(60);
 /// How long the service waits before it gives up a delivery without an event: 2 days. The stream no longer
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!((again.job, failed.job), (Some(job), None));
         let delivered = delivery().attempted(&attempt(1, 200), Next::Delivered, NOW);
         let late = NOW.plus(28 * Duration::from_secs(86_400));
-        assert_eq!(delivered.restarted(job, late).expires_at, late.plus(KEPT_AFRESH));
+        assert_eq!(delivered.restarted(job, late).expires_at, late.plus(KEPT_AFTER_RESTART));
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Pace {
 
     /// Records the outcome of a post that began at `begun_at` and took `took`. A response is slow if it took
     /// at least `patience`.
-    pub fn saw(
+    pub fn record(
         &mut self,
         outcome: AttemptOutcome,
         begun_at: Timestamp,
@@ -187,7 +187,8 @@ impl Pace {
         }
     }
 
-    /// Posts that were in progress when the circuit opened do not open it again.
+    /// Counts an attempt without a response, and opens the circuit after enough of them. Posts that were in progress
+    /// when the circuit opened do not open it again.
     fn record_silence(&mut self, schedule: &RetrySchedule, now: Timestamp) {
         self.silences = self.silences.saturating_add(1);
         let is_open = self.open_until.is_some_and(|until| now < until);
@@ -254,7 +255,7 @@ mod tests {
     }
 
     fn see(pace: &mut Pace, outcome: AttemptOutcome, at: u64) {
-        pace.saw(outcome, later(at), QUICK, PATIENCE, &RetrySchedule::default(), later(at));
+        pace.record(outcome, later(at), QUICK, PATIENCE, &RetrySchedule::default(), later(at));
     }
 
     fn after(seen: &[(AttemptOutcome, u64)]) -> Pace {
@@ -283,11 +284,11 @@ mod tests {
         for (outcome, took) in [(BUSY, QUICK), (SILENT, QUICK), (OK, PATIENCE)] {
             let mut pace = Pace { width: 100, ..Pace::default() };
             for _ in 0..4 {
-                pace.saw(outcome, NOW, took, PATIENCE, &schedule, later(1));
+                pace.record(outcome, NOW, took, PATIENCE, &schedule, later(1));
             }
             assert_eq!(pace.width, 50, "posts of the same round trip");
             for second in 2..20 {
-                pace.saw(outcome, later(second), took, PATIENCE, &schedule, later(second));
+                pace.record(outcome, later(second), took, PATIENCE, &schedule, later(second));
             }
             assert_eq!(pace.width, 1);
         }
@@ -307,7 +308,7 @@ mod tests {
     #[test]
     fn an_endpoint_that_responds_late_is_slow_for_five_minutes() {
         let mut pace = Pace::default();
-        pace.saw(OK, NOW, PATIENCE, PATIENCE, &RetrySchedule::default(), NOW);
+        pace.record(OK, NOW, PATIENCE, PATIENCE, &RetrySchedule::default(), NOW);
         assert_eq!((pace.track(later(299)), pace.track(later(300))), (Track::Slow, Track::Fast));
         assert_eq!(Pace::default().track(NOW), Track::Fast);
     }
@@ -343,7 +344,7 @@ mod tests {
         let mut probes = vec![];
         while let Some(at) = pace.open_until.filter(|at| *at < later(4 * 3_600)) {
             probes.push(at.since(NOW).as_secs() / 3_600);
-            pace.saw(SILENT, at, QUICK, PATIENCE, &RetrySchedule::default(), at);
+            pace.record(SILENT, at, QUICK, PATIENCE, &RetrySchedule::default(), at);
         }
         let in_hour = |hour: u64| probes.iter().filter(|probe| **probe == hour).count();
         assert_eq!([0, 1, 2, 3].map(in_hour), [7, 2, 2, 2]);
@@ -358,7 +359,7 @@ mod tests {
     /// Each number is the hour of a failure after the first one. The result is whether the endpoint is then
     /// hopeless.
     #[test]
-    fn an_endpoint_is_hopeless_after_five_days_of_failures_with_ten_in_the_last_day_over_twelve_hours() {
+    fn an_endpoint_must_be_disabled_after_five_days_of_failures_with_ten_in_the_last_day_over_twelve_hours() {
         let hopeless = |hours: &[f64], ok_at: Option<f64>| {
             let seconds = |hour: f64| (hour * 3_600.0) as u64;
             let mut seen: Vec<_> = hours.iter().map(|hour| (REFUSED, seconds(*hour))).collect();

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use domain::{Delivery, Event, EventId, EventType, Slot, Timestamp, Track, WorkspaceId};
+use domain::{Delivery, Event, EventId, EventType, HomeKey, Slot, Timestamp, Track, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::lane::{HomeKey, WebhookLane};
+use super::lane::{SortKey, WebhookLane};
 use super::rows::home_item;
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::fields::{self, stored};

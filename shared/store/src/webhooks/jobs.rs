@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::{Delivery, EventId, Job, JobId, JobKind, JobState, Slot, Timestamp};
+use domain::{Delivery, EventId, HomeKey, Job, JobId, JobKind, JobState, Pointer, Slot, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::events::{NotifyResult, lane_change};
-use super::lane::{HomeKey, Pointer, WebhookLane};
+use super::lane::{SortKey, WebhookLane};
 use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{Item, SK, key, n, read, row, s, text};
 use crate::dynamodb::read::Query;
@@ -111,7 +111,8 @@ impl Store {
                 return Ok(JobPage { places, is_last: true, ..JobPage::default() });
             }
             JobKind::Enable => {
-                let behind_waited = lane.waited.map_or(Pointer::PREFIX.to_owned(), |at| at.sort_key() + "~");
+                let behind_waited =
+                    lane.watermarks.waited.map_or(Pointer::PREFIX.to_owned(), |at| at.sort_key() + "~");
                 (behind(behind_waited), format!("{}~", Pointer::PREFIX))
             }
             JobKind::Replay { since, until } => (

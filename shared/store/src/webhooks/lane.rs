@@ -1,96 +1,66 @@
 //! The attributes of a webhook lane besides lease and due time: the watermarks and the endpoint's pace.
 
 use domain::webhook::pace::Failing;
-use domain::{Delivery, EventId, Pace, Timestamp};
+use domain::{EventId, HomeKey, Pace, Pointer, Timestamp, Watermarks};
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use crate::StoreError;
 use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{Item, n, read, s};
 use crate::dynamodb::update::Change;
 
-/// The place of a home row: the moment of its event, then the event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HomeKey {
-    /// When the event happened.
-    pub at: Timestamp,
-    /// The event's id, which orders rows of the same moment.
-    pub event: EventId,
+/// The form of a key in its row. It sorts like the key, because a moment has a fixed number of digits.
+pub(crate) trait SortKey: Sized {
+    const PREFIX: &str;
+
+    fn sort_key(self) -> String;
+
+    fn read(sort_key: &str) -> Option<Self>;
 }
 
-impl HomeKey {
-    /// The first place after this one.
-    pub fn next(self) -> Self {
-        let id = self.event.as_uuid().as_u128().saturating_add(1);
-        Self { event: EventId::from_uuid(Uuid::from_u128(id)), ..self }
+impl SortKey for HomeKey {
+    const PREFIX: &str = "D#";
+
+    fn sort_key(self) -> String {
+        format!("{}{}#{}", Self::PREFIX, digits(self.at), self.event)
     }
 
-    /// The place of a delivery's home row.
-    pub fn of(delivery: &Delivery) -> Self {
-        Self { at: delivery.created_at, event: delivery.event }
+    fn read(sort_key: &str) -> Option<Self> {
+        let (at, event) = sort_key.strip_prefix(Self::PREFIX)?.split_once('#')?;
+        Some(Self { at: moment(at)?, event: EventId::parse(event).ok()? })
+    }
+}
+
+impl SortKey for Pointer {
+    const PREFIX: &str = "R#";
+
+    fn sort_key(self) -> String {
+        let HomeKey { at, event } = self.home;
+        format!("{}{}#{}#{event}", Self::PREFIX, digits(self.not_before), digits(at))
     }
 
-    /// The first place of a moment.
-    pub fn of_moment(at: Timestamp) -> Self {
-        Self { at, event: EventId::from_uuid(Uuid::nil()) }
+    fn read(sort_key: &str) -> Option<Self> {
+        let (not_before, place) = sort_key.strip_prefix(Self::PREFIX)?.split_once('#')?;
+        let (at, event) = place.split_once('#')?;
+        let home = HomeKey { at: moment(at)?, event: EventId::parse(event).ok()? };
+        Some(Self { not_before: moment(not_before)?, home })
     }
+}
 
-    /// The sort key. It sorts like the place, because the moment has a fixed number of digits.
-    pub(crate) fn sort_key(self) -> String {
-        format!("{}{:013}#{}", Self::PREFIX, self.at.as_millis().min(Self::LAST_MILLIS), self.event)
-    }
-
-    pub(crate) fn read(sort_key: &str) -> Option<Self> {
-        Self::read_place(sort_key.strip_prefix(Self::PREFIX)?)
-    }
-
-    fn read_place(place: &str) -> Option<Self> {
-        let (millis, event) = place.split_once('#')?;
-        let at = Timestamp::from_millis(millis.parse().ok()?);
-        Some(Self { at, event: EventId::parse(event).ok()? })
-    }
-
-    pub(crate) const PREFIX: &str = "D#";
+fn digits(at: Timestamp) -> String {
     const LAST_MILLIS: i64 = 9_999_999_999_999;
+    format!("{:013}", at.as_millis().min(LAST_MILLIS))
 }
 
-/// The pointer to a delivery that waits for a later attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Pointer {
-    /// No attempt is made before this moment.
-    pub not_before: Timestamp,
-    /// The place of the delivery's home row.
-    pub home: HomeKey,
-}
-
-impl Pointer {
-    pub(crate) fn sort_key(self) -> String {
-        let place = self.home.sort_key();
-        let not_before = self.not_before.as_millis().min(HomeKey::LAST_MILLIS);
-        format!("{}{not_before:013}#{}", Self::PREFIX, &place[HomeKey::PREFIX.len()..])
-    }
-
-    pub(crate) fn read(sort_key: &str) -> Option<Self> {
-        let (millis, place) = sort_key.strip_prefix(Self::PREFIX)?.split_once('#')?;
-        let not_before = Timestamp::from_millis(millis.parse().ok()?);
-        Some(Self { not_before, home: HomeKey::read_place(place)? })
-    }
-
-    pub(crate) const PREFIX: &str = "R#";
+fn moment(digits: &str) -> Option<Timestamp> {
+    Some(Timestamp::from_millis(digits.parse().ok()?))
 }
 
 /// The state of a webhook lane for its visitor. A release writes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebhookLane {
-    /// Every home row before this place was processed: attempted, or given a pointer.
-    pub base: Option<HomeKey>,
-    /// Every pointer up to this one was processed.
-    pub waited: Option<Pointer>,
-    /// The highest pointer that was ever written: nothing waits after it.
-    pub last_wait: Option<Pointer>,
-    /// The highest pointer that this visit read. It is not stored.
-    pub looked_to: Option<Pointer>,
+    /// Up to where the lane is processed.
+    pub watermarks: Watermarks,
     /// Whether operators requested jobs.
     pub has_jobs: bool,
     /// The moment before which no post is made because of the operator's cap on posts per second.
@@ -102,23 +72,6 @@ pub struct WebhookLane {
 }
 
 impl WebhookLane {
-    /// Whether a delivery waits for a later attempt.
-    pub fn is_waiting(&self) -> bool {
-        self.last_wait > self.waited
-    }
-
-    /// A new pointer for a delivery that is not attempted before `not_before`. It is never before the place
-    /// up to which pointers were read, so a clock difference between visitors cannot hide it.
-    pub fn pointer(&mut self, home: HomeKey, not_before: Timestamp) -> Pointer {
-        let least = self
-            .looked_to
-            .max(self.waited)
-            .map(|waited| Timestamp::from_millis(waited.not_before.as_millis() + 1));
-        let pointer = Pointer { not_before: least.map_or(not_before, |least| not_before.max(least)), home };
-        self.last_wait = self.last_wait.max(Some(pointer));
-        pointer
-    }
-
     /// Adds to the change that leases the lane. If events were recorded before the place up to which the lane
     /// was processed (`is_late`), the watermark goes back to them.
     pub(crate) fn add_to_lease(change: Change, is_late: bool) -> Change {
@@ -144,11 +97,12 @@ impl WebhookLane {
             failing,
             halved_at: _,
         } = &self.pace;
+        let Watermarks { base, waited, last_wait } = self.watermarks;
         let millis = |at: &Option<Timestamp>| at.map(|at| n(at.as_millis()));
         let change = change
-            .set_or_remove("base", self.base.map(|base| s(base.sort_key())))
-            .set_or_remove("waited", self.waited.map(|waited| s(waited.sort_key())))
-            .set_or_remove("lastWait", self.last_wait.map(|last| s(last.sort_key())))
+            .set_or_remove("base", base.map(|base| s(base.sort_key())))
+            .set_or_remove("waited", waited.map(|waited| s(waited.sort_key())))
+            .set_or_remove("lastWait", last_wait.map(|last| s(last.sort_key())))
             .set_or_remove("readyAt", millis(&self.ready_at))
             .set("width", n(width))
             .set("quick", n(quick))
@@ -168,8 +122,9 @@ impl WebhookLane {
 
     /// The state after other callers notified the lane of work: the watermark goes back to the lowest new place.
     pub(crate) fn merged_with(&self, found: &Self) -> Self {
-        let base = back_to(self.base, found.low);
-        Self { base, has_jobs: self.has_jobs || found.has_jobs, ..self.clone() }
+        let base = back_to(self.watermarks.base, found.low);
+        let watermarks = Watermarks { base, ..self.watermarks };
+        Self { watermarks, has_jobs: self.has_jobs || found.has_jobs, ..self.clone() }
     }
 
     /// Reads the state from the lane's row. If the lane was notified of earlier places since its lease, as the repeat of a
@@ -193,10 +148,11 @@ impl WebhookLane {
         };
         let low = row.low.as_deref().and_then(HomeKey::read);
         Ok(Self {
-            base: back_to(row.base.as_deref().and_then(HomeKey::read), low),
-            waited: row.waited.as_deref().and_then(Pointer::read),
-            last_wait: row.last_wait.as_deref().and_then(Pointer::read),
-            looked_to: None,
+            watermarks: Watermarks {
+                base: back_to(row.base.as_deref().and_then(HomeKey::read), low),
+                waited: row.waited.as_deref().and_then(Pointer::read),
+                last_wait: row.last_wait.as_deref().and_then(Pointer::read),
+            },
             has_jobs: row.has_jobs,
             ready_at: row.ready_at.map(Timestamp::from_millis),
             pace,
@@ -248,6 +204,7 @@ stored! { LaneRow }
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use uuid::Uuid;
 
     use super::*;
 
@@ -256,26 +213,13 @@ mod tests {
     }
 
     #[test]
-    fn a_new_pointer_is_never_before_the_pointers_already_read() {
-        let mut lane = WebhookLane::default();
-        assert!(!lane.is_waiting());
-        let first = lane.pointer(key(1, 1), Timestamp::from_millis(50));
-        assert_eq!((first.not_before.as_millis(), lane.is_waiting()), (50, true));
-        lane.waited = Some(first);
-        assert!(!lane.is_waiting());
-        // A visitor whose clock is behind.
-        let second = lane.pointer(key(0, 1), Timestamp::from_millis(40));
-        assert_eq!(second.not_before.as_millis(), 51);
-        assert!(second > first && lane.is_waiting());
-    }
-
-    #[test]
     fn a_lane_told_of_an_earlier_row_goes_back_to_it() {
-        let mine = WebhookLane { base: Some(key(5, 0)), ..WebhookLane::default() };
+        let watermarks = Watermarks { base: Some(key(5, 0)), ..Watermarks::default() };
+        let mine = WebhookLane { watermarks, ..WebhookLane::default() };
         let notified = |at| WebhookLane { low: Some(key(at, 0)), ..WebhookLane::default() };
-        assert_eq!(mine.merged_with(&notified(3)).base, Some(key(3, 0)));
-        assert_eq!(mine.merged_with(&notified(7)).base, Some(key(5, 0)));
-        assert_eq!(mine.merged_with(&WebhookLane::default()).base, Some(key(5, 0)));
+        assert_eq!(mine.merged_with(&notified(3)).watermarks.base, Some(key(3, 0)));
+        assert_eq!(mine.merged_with(&notified(7)).watermarks.base, Some(key(5, 0)));
+        assert_eq!(mine.merged_with(&WebhookLane::default()).watermarks.base, Some(key(5, 0)));
     }
 
     proptest! {
@@ -291,7 +235,6 @@ mod tests {
             prop_assert_eq!(Pointer::read(&one.sort_key()), Some(one));
             prop_assert_eq!(one.home.sort_key().cmp(&other.home.sort_key()), one.home.cmp(&other.home));
             prop_assert_eq!(one.sort_key().cmp(&other.sort_key()), one.cmp(&other));
-            prop_assert!(one.home < one.home.next() || one.home.event.as_uuid().as_u128() == u128::MAX);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Lists of an endpoint's deliveries, for operators.
 
-use domain::{Attempt, Delivery, DeliveryId, DeliveryState, Pace, Slot, Timestamp, WorkspaceId};
+use domain::{Attempt, Delivery, DeliveryId, DeliveryState, HomeKey, Pace, Slot, Timestamp, WorkspaceId};
 
-use super::lane::{HomeKey, WebhookLane};
+use super::lane::{SortKey, WebhookLane};
 use super::rows::{attempt, delivery};
 use crate::dynamodb::item::{Item, s};
 use crate::dynamodb::read::{Attributes, Query};

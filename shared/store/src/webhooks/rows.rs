@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use domain::{
-    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, EventType, JobId, Slot, Timestamp,
+    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, EventType, HomeKey, JobId, Pointer, Slot,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
-use super::lane::{HomeKey, Pointer};
+use super::lane::SortKey;
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, SK, n, read, row, s, text, unreadable};
 use crate::{StoreError, keys};

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{ContactId, Delivery, Event, Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId};
+use domain::{ContactId, Delivery, Event, HomeKey, Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::events::{EventAbout, about, recorded};
-use super::lane::HomeKey;
+use super::lane::SortKey;
 use super::lists::DeliveryFilter;
 use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{PK, SK, key, read, row, text};

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use domain::{
-    Attempt, Delivery, EndpointSecrets, EventId, LaneId, Slot, Timestamp, WebhookEndpoint, WorkspaceState,
+    Attempt, Delivery, DeliveryState, EndpointSecrets, EventId, HomeKey, LaneId, Pointer, Slot, Timestamp,
+    WebhookEndpoint, WorkspaceState,
 };
 
 use super::events::{RecordedEvent, recorded};
-use super::lane::{HomeKey, Pointer};
+use super::lane::SortKey;
 use super::rows::{attempt_item, delivery, home_item, pointer_item};
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::item::{Item, PK, SK, text};
@@ -131,6 +132,20 @@ impl Store {
     ) -> Result<(), StoreError> {
         let (mut before, mut rows) = (vec![], vec![]);
         for Record { delivery, attempt, pointer } in records {
+            debug_assert!(
+                delivery.next_at.is_none() || delivery.state == DeliveryState::Pending,
+                "only a pending delivery waits: {delivery:?}"
+            );
+            debug_assert!(
+                pointer.is_none_or(|pointer| {
+                    pointer.home == HomeKey::of(delivery) && Some(pointer.not_before) == delivery.next_at
+                }),
+                "a pointer leads to another delivery or moment: {pointer:?}, {delivery:?}"
+            );
+            debug_assert!(
+                attempt.as_ref().is_none_or(|attempt| attempt.number == delivery.attempts),
+                "an attempt is not the delivery's last one: {attempt:?}, {delivery:?}"
+            );
             rows.push(home_item(delivery)?);
             before.extend(pointer.map(|pointer| pointer_item(&slot, pointer, delivery.expires_at)));
             // The first attempt is in the home row.

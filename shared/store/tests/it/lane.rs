@@ -10,10 +10,10 @@ mod webhook;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{ConversationId, LaneId, LaneKind, Rest, Timestamp};
+use domain::{ConversationId, HomeKey, LaneId, LaneKind, Rest, Timestamp};
 use harness::{TestClock, World};
 use serde_json::Value;
-use store::{DueLane, HomeKey, Lease, Leased, Released, Store, Table};
+use store::{DueLane, Lease, Leased, Released, Store, Table};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);

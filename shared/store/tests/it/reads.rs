@@ -72,7 +72,7 @@ async fn pages_of_expired_rows_lead_to_the_rows_after_them() {
         (behind, pages) = (last, pages + 1);
     }
     assert_eq!(waiting, [records[9].pointer.unwrap()]);
-    assert_eq!(hooks.store().last_pointer(slot(1)).await.unwrap(), lane.last_wait);
+    assert_eq!(hooks.store().last_pointer(slot(1)).await.unwrap(), lane.watermarks.last_wait);
 }
 
 /// The module of reads leaves out the rows that have expired. A call elsewhere would return them.

@@ -68,7 +68,7 @@ pub(crate) fn of_webhooks() -> Vec<Property<Webhooks>> {
                 && state.job.is_some_and(|job| job.state == JobState::Finished)
         }),
         Property::sometimes(JOB_STOPPED, |_, state: &State| {
-            state.job.is_some_and(|job| job.state == JobState::Cancelled && job.position > 0)
+            state.job.is_some_and(|job| job.state == JobState::Cancelled && job.position.is_some())
         }),
     ]
 }

@@ -1,7 +1,10 @@
 //! What a state holds, and by which steps it changes.
 
-use std::fmt;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
+
+use domain::{EventId, HomeKey, LaneProgress, Pointer, Timestamp, Watermarks};
+use uuid::Uuid;
 
 use crate::check::Shown;
 use crate::lane::{Lane, Release, Released, Time};
@@ -145,56 +148,26 @@ pub enum HomeState {
     Exhausted,
 }
 
-/// A pointer: a time and the delivery that waits for it, compared in this order.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Pointer(pub(super) u8);
-
-impl Debug for Pointer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "R#{}#{}", self.not_before(), self.key())
-    }
+/// The place of a delivery's home row. All events have one moment, so the next place is that of the next key. It is not 0,
+/// because there is no place before the first one of that moment.
+pub(super) fn home_key(key: Key) -> HomeKey {
+    HomeKey { at: moment(1), event: EventId::from_uuid(Uuid::from_u128(u128::from(key))) }
 }
 
-impl Pointer {
-    pub(super) fn new(not_before: Time, key: Key) -> Self {
-        Self(not_before * KEYS as u8 + key)
-    }
-
-    /// The last possible pointer of a time.
-    pub(super) fn last_of(not_before: Time) -> Self {
-        Self::new(not_before, KEYS as u8 - 1)
-    }
-
-    pub(super) fn not_before(self) -> Time {
-        self.0 / KEYS as u8
-    }
-
-    pub(super) fn key(self) -> Key {
-        self.0 % KEYS as u8
-    }
+pub(super) fn key_of(home: HomeKey) -> Key {
+    home.event.as_uuid().as_u128() as Key
 }
 
-/// A set of pointers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Pointers(u64);
+pub(super) fn pointer(not_before: Time, key: Key) -> Pointer {
+    Pointer { not_before: moment(not_before), home: home_key(key) }
+}
 
-impl Pointers {
-    pub(super) fn put(&mut self, pointer: Pointer) {
-        self.0 |= 1 << pointer.0;
-    }
+pub(super) fn moment(time: Time) -> Timestamp {
+    Timestamp::from_millis(i64::from(time))
+}
 
-    /// The pointers after `waited`, in order.
-    pub(super) fn behind(self, waited: Pointer) -> impl Iterator<Item = Pointer> {
-        (waited.0 + 1..64).map(Pointer).filter(move |pointer| self.has(*pointer))
-    }
-
-    pub(super) fn has(self, pointer: Pointer) -> bool {
-        self.0 & 1 << pointer.0 != 0
-    }
-
-    pub(super) fn last(self) -> Pointer {
-        Pointer(63_u32.saturating_sub(self.0.leading_zeros()) as u8)
-    }
+pub(super) fn time(moment: Timestamp) -> Time {
+    moment.as_millis() as Time
 }
 
 /// A set of keys.
@@ -227,11 +200,14 @@ pub struct Job {
     pub kind: JobKind,
     /// The state of the job.
     pub state: JobState,
-    /// Where the job continues: the next key in a range of home rows, or the last pointer in a range of pointers.
-    pub position: u8,
+    /// The last row that was processed.
+    pub position: Option<Position>,
     /// When the operator put the job, by the operator's clock.
     pub made: Time,
 }
+
+/// A row of a job: the pointer that it was read by, if the job reads pointers, and its key.
+pub type Position = (Option<Pointer>, Key);
 
 /// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -293,12 +269,8 @@ pub struct Visit {
     pub ahead: Time,
     /// The mark at the lease or at the last refused release.
     pub seen: u8,
-    /// The least key that was not handled, or the key after the last one read. The release writes it to `base`.
-    pub position: Key,
-    /// The last handled pointer. The release writes it to `waited`.
-    pub waited: Pointer,
-    /// The last pointer that may exist.
-    pub last_wait: Pointer,
+    /// How far the visitor has come. The release writes its watermarks.
+    pub progress: LaneProgress,
     /// Whether jobs may exist.
     pub has_jobs: bool,
     /// Careful mode: visitors of the lane died twice in a row.
@@ -327,41 +299,26 @@ pub enum Stage {
 }
 
 /// A page of work.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Page {
-    /// The range that the page was read from.
-    pub from: Range,
-    /// The rows.
+    /// For a page of a job: the last row that was read.
+    pub of_job: Option<Position>,
+    /// The deliveries that need work.
     pub items: Vec<Item>,
 }
 
-/// A range of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Range {
-    /// Due pointers.
-    Due,
-    /// Home rows from `base` on.
-    Fresh,
-    /// The rows of the job.
-    Job,
-}
-
-/// A row of a page.
+/// A delivery of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Item {
-    /// The position in the range: a key or a pointer.
-    pub at: u8,
     /// The key of the delivery.
     pub key: Key,
-    /// The treatment of the row.
+    /// The treatment of the delivery.
     pub what: What,
 }
 
-/// The treatment of a row.
+/// The treatment of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum What {
-    /// The row is skipped.
-    Pass,
     /// The row is posted.
     Attempt,
     /// The row is postponed, because its event does not exist yet.
@@ -380,7 +337,7 @@ pub enum Write {
     /// Overwrites a home row.
     Home(Key, Home),
     /// Saves the job's position, if the job is still active.
-    Position(u8),
+    Position(Position),
 }
 
 /// The outcome of a post.
@@ -433,20 +390,16 @@ pub struct History {
 pub struct State {
     /// The part of the lane's row that all kinds have.
     pub lane: Lane,
-    /// All home rows before this key were handled.
-    pub base: Key,
+    /// Up to where the lane is processed, as far as a release recorded it.
+    pub watermarks: Watermarks,
     /// The least key notified since the last lease.
     pub low: Option<Key>,
-    /// All pointers up to this one were handled.
-    pub waited: Pointer,
-    /// The last pointer that was put, as far as a release recorded it.
-    pub last_wait: Pointer,
     /// Whether jobs may exist.
     pub has_jobs: bool,
     /// The home rows.
     pub homes: [Option<Home>; KEYS],
     /// The pointers. Those up to `waited` are left out, because no visitor reads them again.
-    pub pointers: Pointers,
+    pub pointers: BTreeSet<Pointer>,
     /// The events.
     pub events: Keys,
     /// The job.
@@ -480,9 +433,9 @@ impl State {
     /// Whether a pointer leads to the row's next attempt and a visitor will read that pointer.
     pub fn is_found(&self, key: Key, home: &Home) -> bool {
         home.next.is_none_or(|next| {
-            let pointer = Pointer::new(next, key);
-            let looked_for = self.lane.begun > 0 || pointer <= self.last_wait;
-            pointer > self.waited && self.pointers.has(pointer) && looked_for
+            let (pointer, Watermarks { waited, last_wait, .. }) = (pointer(next, key), self.watermarks);
+            let looked_for = self.lane.begun > 0 || Some(pointer) <= last_wait;
+            Some(pointer) > waited && self.pointers.contains(&pointer) && looked_for
         })
     }
 
@@ -495,9 +448,15 @@ impl State {
         }
     }
 
-    /// The lesser of a visitor's position and the least key of the notifications since the lease.
-    pub(super) fn back_to_low(&self, position: Key) -> Key {
-        self.low.map_or(position, |low| low.min(position))
+    /// The watermarks, with `base` moved back to the least key of the notifications since the lease.
+    pub(super) fn back_to_low(&self, from: Watermarks) -> Watermarks {
+        let base = from.base.map(|base| self.low.map_or(base, |low| base.min(home_key(low))));
+        Watermarks { base, ..from }
+    }
+
+    /// Whether the lane was notified of a key before `base`.
+    pub(super) fn low_is_before_base(&self) -> bool {
+        self.low.is_some_and(|low| Some(home_key(low)) < self.watermarks.base)
     }
 
     /// Queues a message. Two messages suffice: a third one acts like a repeat of another.
@@ -529,7 +488,6 @@ impl State {
         for visitor in &mut self.visitors {
             if let Visitor::Visiting(visit) = visitor {
                 visit.busy &= self.faults > 0;
-                visit.last_wait = visit.last_wait.max(self.waited);
             }
         }
         self.visitors.sort();
@@ -545,8 +503,9 @@ impl State {
                 home.put_off = 0;
             }
         }
-        self.last_wait = self.last_wait.max(self.waited);
-        self.pointers.0 = (self.pointers.0 >> self.waited.0 >> 1) << self.waited.0 << 1;
+        let Watermarks { waited, last_wait, .. } = &mut self.watermarks;
+        *last_wait = (*last_wait).max(*waited);
+        self.pointers.retain(|pointer| Some(*pointer) > *waited);
         self
     }
 }

@@ -1,9 +1,19 @@
 //! The steps of relays, visitors, sweeper, operator, queue and clock on a webhook lane. A step is one call of the
 //! store, or several calls whose intermediate states nobody else can observe.
 
+use std::time::Duration;
+
+use domain::webhook::NextPage;
+use domain::{
+    Delivery, DeliveryState, EndpointId, EventType, HomeKey, LaneProgress, Pointer, Slot, Watermarks,
+    WorkspaceId,
+};
+use uuid::Uuid;
+
+use super::state::{home_key, key_of, moment, pointer, time};
 use super::{
     Fault, Home, HomeState, Item, Job, JobKind, JobState, KEYS, Key, Keys, Move, Order, Outcome, Page,
-    Pointer, Range, Relay, RelayStep, Stage, State, Step, Visit, Visitor, Webhooks, What, Write, Wrong,
+    Position, Relay, RelayStep, Stage, State, Step, Visit, Visitor, Webhooks, What, Write, Wrong,
 };
 use crate::lane::{Lease, Release, Released, Time};
 use crate::rules::{Rule, Rules};
@@ -212,7 +222,7 @@ impl Steps<'_> {
         if !state.lane.may_lease(rules) {
             self.step(Step::Held, |state| state.messages -= 1);
         } else if state.visitors.len() < 2 {
-            let low_first = rules.has(Rule::LeaseTakesLow) && state.low.is_some_and(|low| low < state.base);
+            let low_first = rules.has(Rule::LeaseTakesLow) && state.low_is_before_base();
             for ahead in self.clocks() {
                 if low_first {
                     self.step(Step::LowInTheWay, |state| {
@@ -248,7 +258,8 @@ impl Steps<'_> {
         let mut visit = visit.clone();
         (visit.seen, visit.has_jobs) = (self.from.lane.mark, self.from.has_jobs);
         if self.rule(Rule::RepeatedLeaseLooksFromLow) {
-            visit.position = self.from.back_to_low(visit.position);
+            let from = self.from.back_to_low(visit.progress.watermarks());
+            visit.progress = LaneProgress::new(from);
         }
         self.step(Step::LeaseRepeated, |state| state.visitors[number] = Visitor::Visiting(visit));
     }
@@ -316,11 +327,11 @@ impl Steps<'_> {
     /// The second form of the lease: `low` becomes `base`.
     fn take_low(&mut self, number: usize, ahead: Time) {
         let (state, rules) = (self.from, self.model.rules);
-        let stands = state.low.is_some_and(|low| low < state.base) || !rules.has(Rule::TakingLowNeedsLow);
+        let stands = state.low_is_before_base() || !rules.has(Rule::TakingLowNeedsLow);
         if state.lane.may_lease(rules) && stands {
             self.leased(ahead, |state| {
                 state.visitors.remove(number);
-                state.base = state.low.take().unwrap_or(state.base);
+                state.watermarks.base = state.low.take().map(home_key).or(state.watermarks.base);
                 state.lease(rules, ahead);
             });
         } else {
@@ -338,21 +349,11 @@ impl Steps<'_> {
         }
         let disabled = visit.endpoint.unwrap_or(self.from.disabled);
         let mut job = self.from.job;
-        let page = self.due(&visit).or_else(|| self.fresh(&visit)).or_else(|| self.of_job(&visit));
-        visit.stage = match page {
-            Some(page) if disabled => {
-                if !self.rule(Rule::ParkedKeepsBase) {
-                    visit.handled(self.model, &page, page.items.len());
-                }
-                self.end(Release::Done, true)
-            }
-            Some(page) if page.items.iter().all(|item| item.what == What::Pass) => {
-                visit.handled(self.model, &page, page.items.len());
-                if page.from == Range::Job
-                    && let Some(job) = &mut job
-                    && let Some(last) = page.items.last()
-                {
-                    job.position = job.behind(last.at);
+        visit.stage = match self.read_range(&mut visit, disabled).or_else(|| self.read_job(&mut visit)) {
+            Some(_) if disabled => self.end(Release::Done, true),
+            Some(page) if page.items.is_empty() => {
+                if let (Some(job), Some(position)) = (&mut job, page.of_job) {
+                    job.position = Some(position);
                 }
                 Stage::Look
             }
@@ -361,12 +362,10 @@ impl Steps<'_> {
                 if visit.careful && attempt { Stage::Note(page) } else { Stage::Act(page) }
             }
             None if visit.has_jobs && disabled => self.end(Release::Done, true),
-            None => match self.from.pointers.behind(visit.waited).next() {
-                Some(next) if visit.last_wait > visit.waited => {
-                    self.end(Release::Waits(next.not_before()), false)
-                }
-                _ => self.end(Release::Done, false),
-            },
+            None => {
+                let next = visit.progress.next_wait();
+                self.end(next.map_or(Release::Done, |next| Release::Waits(time(next))), false)
+            }
         };
         // The job's range is empty, so the job is finished, unless it was finished before.
         let over =
@@ -401,91 +400,134 @@ impl Steps<'_> {
         })
     }
 
-    fn page(&self, visit: &Visit, from: Range, items: impl Iterator<Item = Item>) -> Option<Page> {
-        let items: Vec<Item> = items.take(if visit.careful { 1 } else { self.model.page }).collect();
-        (!items.is_empty()).then_some(Page { from, items })
-    }
-
-    /// The pointers after `waited`, up to now.
-    fn due(&self, visit: &Visit) -> Option<Page> {
-        if visit.last_wait <= visit.waited {
-            return None;
-        }
-        let until = Pointer::last_of(self.from.clock + visit.ahead);
-        let due = self.from.pointers.behind(visit.waited).take_while(|pointer| *pointer <= until);
-        self.page(
-            visit,
-            Range::Due,
-            due.map(|at| Item { at: at.0, key: at.key(), what: self.of_pointer(at) }),
-        )
-    }
-
-    fn of_pointer(&self, at: Pointer) -> What {
-        let Some(home) = self.from.home(at.key()) else { return What::Pass };
-        let pending = home.state == HomeState::Pending;
-        if pending && home.next == Some(at.not_before()) || !self.rule(Rule::PointerMatchesHome) {
-            self.to_attempt(at.key(), home)
-        } else if pending && home.next.is_some() && self.repairs() {
-            What::Repair
-        } else {
-            What::Pass
-        }
-    }
-
-    /// The home rows from the visitor's position on.
-    fn fresh(&self, visit: &Visit) -> Option<Page> {
-        let rows = (visit.position..KEYS as Key).filter_map(|key| Some((key, self.from.home(key)?)));
-        self.page(
-            visit,
-            Range::Fresh,
-            rows.map(|(key, home)| Item { at: key, key, what: self.of_fresh(key, home) }),
-        )
-    }
-
-    fn of_fresh(&self, key: Key, home: &Home) -> What {
-        if home.state != HomeState::Pending && self.rule(Rule::PassesHandled) {
-            What::Pass
-        } else if home.next.is_some() && self.rule(Rule::PassesWaiting) {
-            if self.repairs() { What::Repair } else { What::Pass }
-        } else {
-            self.to_attempt(key, home)
-        }
-    }
-
-    fn to_attempt(&self, key: Key, home: &Home) -> What {
-        if home.begun {
-            What::Died
-        } else if !self.from.events.has(key) && self.rule(Rule::NeedsEvent) {
-            if self.rule(Rule::PutsOffEventless) { What::PutOff } else { What::Pass }
-        } else {
-            What::Attempt
-        }
-    }
-
-    /// Whether a page's record is one unordered batch, whose missing pointers visitors repair.
-    fn repairs(&self) -> bool {
-        !self.rule(Rule::PointerBeforeHome)
-    }
-
-    /// The next rows of the job.
-    fn of_job(&self, visit: &Visit) -> Option<Page> {
-        let job = self.from.job.filter(|_| visit.has_jobs && self.may_go_on(self.from.job))?;
-        if job.kind == JobKind::Enable {
-            let after = visit.waited.max(Pointer(job.position));
-            let waiting = self.from.pointers.behind(after).take_while(|pointer| *pointer <= visit.last_wait);
-            let item = |at: Pointer| {
-                let home = self.from.home(at.key()).filter(|home| home.next == Some(at.not_before()));
-                let what = home.map_or(What::Pass, |home| self.for_job(&job, at.key(), home));
-                Item { at: at.0, key: at.key(), what }
+    /// Reads and takes the next page of pointers or home rows that has rows. A disabled endpoint's page is not taken.
+    fn read_range(&self, visit: &mut Visit, disabled: bool) -> Option<Page> {
+        let limit = self.limit(visit);
+        while let Some(next) = visit.progress.begin_read() {
+            let mut repairs = vec![];
+            let (is_empty, taken) = match next {
+                NextPage::Waiting(behind) => {
+                    let rows = self.from.pointers.iter().filter(|pointer| Some(**pointer) > behind);
+                    let mut rows: Vec<Pointer> = rows.copied().take(limit).collect();
+                    let now = moment(self.from.clock + visit.ahead);
+                    let due = rows.partition_point(|pointer| pointer.not_before <= now);
+                    let next_due = rows.get(due).map(|pointer| pointer.not_before);
+                    let is_whole = rows.len() < limit || next_due.is_some();
+                    rows.truncate(due);
+                    repairs.extend(rows.iter().map(|pointer| key_of(pointer.home)));
+                    let row = |pointer: Pointer| (pointer, self.row(key_of(pointer.home), Some(pointer)));
+                    let mut rows: Vec<(Pointer, Option<Delivery>)> = rows.into_iter().map(row).collect();
+                    if let Some((last, _)) = rows.last()
+                        && !self.rule(Rule::WaitedIsAKey)
+                        && key_of(last.home) < KEYS as Key
+                    {
+                        rows.push((pointer(time(last.not_before), KEYS as Key), None));
+                    }
+                    if disabled && !rows.is_empty() && self.rule(Rule::ParkedKeepsBase) {
+                        return Some(Page::default());
+                    }
+                    let last = rows.last().map(|(last, _)| *last).filter(|_| !is_whole);
+                    (rows.is_empty(), homes_of(visit.progress.take_waiting(&rows, last, next_due)))
+                }
+                NextPage::Fresh(from) => {
+                    let keys =
+                        (from.map_or(0, key_of)..KEYS as Key).filter(|key| self.from.home(*key).is_some());
+                    let keys: Vec<Key> = keys.take(limit).collect();
+                    let rows: Vec<Delivery> = keys.iter().filter_map(|key| self.row(*key, None)).collect();
+                    repairs.extend(keys);
+                    if disabled && !rows.is_empty() && self.rule(Rule::ParkedKeepsBase) {
+                        return Some(Page::default());
+                    }
+                    let next = rows.get(limit - 1).map(|last| HomeKey::of(last).next());
+                    (rows.is_empty(), homes_of(visit.progress.take_fresh(&rows, next)))
+                }
             };
-            return self.page(visit, Range::Job, waiting.map(item));
+            if is_empty {
+                continue;
+            }
+            let mut items = vec![];
+            for home in taken {
+                match self.treatment(key_of(home)) {
+                    Some(what) if !disabled => items.push(Item { key: key_of(home), what }),
+                    _ => visit.progress.recorded(home),
+                }
+            }
+            // A record that is one unordered batch may leave a row without its pointer. Visitors repair that.
+            repairs.retain(|key| {
+                let waits = self.from.home(*key).is_some_and(|home| home.next.is_some());
+                waits && !self.rule(Rule::PointerBeforeHome) && items.iter().all(|item| item.key != *key)
+            });
+            items.extend(repairs.into_iter().map(|key| Item { key, what: What::Repair }));
+            return Some(Page { of_job: None, items });
         }
-        let rows = (job.position..visit.position).filter_map(|key| Some((key, self.from.home(key)?)));
-        let item = |(key, home)| Item { at: key, key, what: self.for_job(&job, key, home) };
-        self.page(visit, Range::Job, rows.map(item))
+        None
     }
 
-    fn for_job(&self, job: &Job, key: Key, home: &Home) -> What {
+    /// Reads and takes the next page of the job, if it has rows.
+    fn read_job(&self, visit: &mut Visit) -> Option<Page> {
+        let job = self.from.job.filter(|_| visit.has_jobs && self.may_go_on(self.from.job))?;
+        let Watermarks { base, waited, .. } = visit.progress.watermarks();
+        let rows: Vec<Position> = if job.kind == JobKind::Enable {
+            let behind = waited.max(job.position.and_then(|(pointer, _)| pointer));
+            let rows = self.from.pointers.iter().filter(|pointer| Some(**pointer) > behind);
+            rows.map(|pointer| (Some(*pointer), key_of(pointer.home))).take(self.limit(visit)).collect()
+        } else {
+            let keys = job.position.map_or(0, |(_, key)| key + 1)..base.map_or(0, key_of);
+            let keys = keys.filter(|key| self.from.home(*key).is_some());
+            keys.map(|key| (None, key)).take(self.limit(visit)).collect()
+        };
+        let of_job = Some(*rows.last()?);
+        let mut items = vec![];
+        for (pointer, key) in rows {
+            let is_asked_for = self.from.home(key).is_some_and(|home| {
+                let is_stale = pointer.is_some_and(|pointer| home.next != Some(time(pointer.not_before)));
+                !is_stale && self.asks_for(&job, key, home)
+            });
+            if is_asked_for
+                && let Some(what) = self.treatment(key)
+                && visit.progress.take_for_job(home_key(key))
+            {
+                items.push(Item { key, what });
+            }
+        }
+        Some(Page { of_job, items })
+    }
+
+    /// The number of rows in a page.
+    fn limit(&self, visit: &Visit) -> usize {
+        if visit.careful { 1 } else { self.model.page }
+    }
+
+    /// A home row as the visitor sees it. Without one of the rules for rows, the visitor sees a row that needs work.
+    fn row(&self, key: Key, through: Option<Pointer>) -> Option<Delivery> {
+        let home = self.from.home(key)?;
+        let (state, next) = match through {
+            None => (self.rule(Rule::PassesHandled), home.next.filter(|_| self.rule(Rule::PassesWaiting))),
+            Some(_) if self.rule(Rule::PointerMatchesHome) => (true, home.next),
+            Some(pointer) => (false, Some(time(pointer.not_before))),
+        };
+        let HomeKey { at, event } = home_key(key);
+        let delivery = Delivery::new(SLOT, event, EventType::ContactUpdated, at, at, Duration::ZERO);
+        let state = match home.state {
+            HomeState::Delivered if state => DeliveryState::Delivered,
+            HomeState::Exhausted if state => DeliveryState::Exhausted,
+            _ => DeliveryState::Pending,
+        };
+        Some(Delivery { state, next_at: next.map(moment), ..delivery })
+    }
+
+    /// The treatment of a delivery that was taken; `None`: it is skipped.
+    fn treatment(&self, key: Key) -> Option<What> {
+        if self.from.home(key)?.begun {
+            Some(What::Died)
+        } else if !self.from.events.has(key) && self.rule(Rule::NeedsEvent) {
+            self.rule(Rule::PutsOffEventless).then_some(What::PutOff)
+        } else {
+            Some(What::Attempt)
+        }
+    }
+
+    fn asks_for(&self, job: &Job, key: Key, home: &Home) -> bool {
         let passed = match self.rule(Rule::JobMarksRows) {
             true => home.by_job,
             false => home.last > job.made,
@@ -495,11 +537,7 @@ impl Steps<'_> {
             JobKind::Replay => true,
             JobKind::Recover => home.state == HomeState::Exhausted,
         };
-        if passed && self.rule(Rule::JobPassesItsOwn) || !wanted || !self.from.events.has(key) {
-            What::Pass
-        } else {
-            self.to_attempt(key, home)
-        }
+        wanted && self.from.events.has(key) && !(passed && self.rule(Rule::JobPassesItsOwn))
     }
 
     /// Posts a page and records it, once for each possible outcome. Also dies during the record, once for each subset
@@ -522,7 +560,7 @@ impl Steps<'_> {
             }
             let mut to = posted;
             for write in writes.concat() {
-                if !to.write(self.model.rules, write, page.from) {
+                if !to.write(self.model.rules, write, page.of_job.is_some()) {
                     after.has_jobs = false;
                 }
             }
@@ -550,7 +588,7 @@ impl Steps<'_> {
             for part in 0..1_usize << batch.len() {
                 let (mut to, mut written) = (before.clone(), written.clone());
                 for (_, write) in batch.iter().enumerate().filter(|(at, _)| part & 1 << at != 0) {
-                    to.write(self.model.rules, *write, page.from);
+                    to.write(self.model.rules, *write, page.of_job.is_some());
                     written.push(*write);
                 }
                 to.die(number);
@@ -558,7 +596,7 @@ impl Steps<'_> {
                     .push(Move { step: Step::DiedActing(outcomes.to_vec(), written), to: to.settled() });
             }
             for write in batch {
-                before.write(self.model.rules, *write, page.from);
+                before.write(self.model.rules, *write, page.of_job.is_some());
                 written.push(*write);
             }
         }
@@ -592,9 +630,7 @@ impl Steps<'_> {
             }
             Released::Yes => {
                 to.visitors.remove(number);
-                to.base = visit.position;
-                to.waited = visit.waited;
-                to.last_wait = visit.last_wait;
+                to.watermarks = visit.progress.watermarks();
                 let under_mark = matches!(how, Release::Done | Release::Waits(_));
                 if how == Release::Done && rules.has(Rule::DoneRemovesLow) || !rules.has(Rule::LowNeedsMark) {
                     to.low = None;
@@ -612,9 +648,9 @@ impl Steps<'_> {
                 visit.seen = to.lane.mark;
                 visit.busy = true;
                 visit.stage = Stage::Look;
-                if rules.has(Rule::RefusedLooksFromLow) {
-                    visit.position = to.back_to_low(visit.position);
-                }
+                let from = visit.progress.watermarks();
+                let looks_from_low = rules.has(Rule::RefusedLooksFromLow);
+                visit.progress = LaneProgress::new(if looks_from_low { to.back_to_low(from) } else { from });
                 if rules.has(Rule::RefusedTakesJobs) {
                     visit.has_jobs = to.has_jobs;
                 }
@@ -625,16 +661,9 @@ impl Steps<'_> {
     }
 }
 
-impl Job {
-    /// The position after a row.
-    fn behind(&self, at: u8) -> u8 {
-        if self.kind == JobKind::Enable { at } else { at + 1 }
-    }
-}
-
 impl State {
     fn put_job(&mut self, kind: JobKind) {
-        self.job = Some(Job { kind, state: JobState::Active, position: 0, made: self.clock });
+        self.job = Some(Job { kind, state: JobState::Active, position: None, made: self.clock });
         for key in 0..KEYS as Key {
             let asked = self.home(key).is_some_and(|home| match kind {
                 JobKind::Enable => home.state == HomeState::Pending && home.next.is_some(),
@@ -667,14 +696,15 @@ impl State {
                 visit.mine = false;
             }
         }
-        let others_died = self.lane.begun > 1 && rules.has(Rule::DeathDistrustsLastWait);
+        let mut from = self.watermarks;
+        if self.lane.begun > 1 && rules.has(Rule::DeathDistrustsLastWait) {
+            from.last_wait = from.last_wait.max(self.pointers.last().copied());
+        }
         self.visitors.push(Visitor::Visiting(Visit {
             mine: true,
             ahead,
             seen: self.lane.mark,
-            position: self.base,
-            waited: self.waited,
-            last_wait: if others_died { self.pointers.last().max(self.waited) } else { self.last_wait },
+            progress: LaneProgress::new(from),
             has_jobs: self.has_jobs,
             careful: self.lane.begun > 2 && rules.has(Rule::CarefulAfterDeaths),
             endpoint: None,
@@ -702,7 +732,7 @@ impl State {
             }
         }
         let cancelled = self.job.is_some_and(|job| job.state == JobState::Cancelled);
-        if page.from == Range::Job && cancelled {
+        if page.of_job.is_some() && cancelled {
             self.history.after_cancel += 1;
             if self.history.after_cancel > 1 {
                 self.wrong(Wrong::CancelledWentOn);
@@ -717,7 +747,7 @@ impl State {
             if !self.events.has(*key) {
                 self.wrong(Wrong::NoEvent);
             }
-            if page.from == Range::Job {
+            if page.of_job.is_some() {
                 if home.by_job {
                     self.wrong(Wrong::JobRepeated);
                 }
@@ -733,14 +763,16 @@ impl State {
     }
 
     /// Executes one write of a record. Returns `false` if the write is refused because the job is no longer active.
-    fn write(&mut self, rules: Rules, write: Write, from: Range) -> bool {
+    fn write(&mut self, rules: Rules, write: Write, is_of_job: bool) -> bool {
         match write {
-            Write::Pointer(pointer) => self.pointers.put(pointer),
+            Write::Pointer(pointer) => {
+                self.pointers.insert(pointer);
+            }
             Write::Home(key, home) => {
                 self.homes[key as usize] = Some(home);
                 if home.state == HomeState::Delivered {
                     self.history.delivered.add(key);
-                } else if from == Range::Job {
+                } else if is_of_job {
                     self.history.delivered.remove(key);
                 }
                 if self.job.is_some() {
@@ -752,7 +784,7 @@ impl State {
                     if job.state != JobState::Active && rules.has(Rule::CancelStopsJob) {
                         return false;
                     }
-                    job.position = position;
+                    job.position = Some(position);
                 }
             }
         }
@@ -761,17 +793,6 @@ impl State {
 }
 
 impl Visit {
-    /// Moves the position after the first `count` rows of a page, which were handled.
-    fn handled(&mut self, model: &Webhooks, page: &Page, count: usize) {
-        let Some(last) = page.items[..count].last() else { return };
-        match page.from {
-            Range::Due if model.rules.has(Rule::WaitedIsAKey) => self.waited = Pointer(last.at),
-            Range::Due => self.waited = Pointer::last_of(Pointer(last.at).not_before()),
-            Range::Fresh => self.position = last.at + 1,
-            Range::Job => {}
-        }
-    }
-
     /// The record of a page: batches of writes in their order.
     fn record(
         &mut self,
@@ -780,74 +801,68 @@ impl Visit {
         page: &Page,
         outcomes: &[Outcome],
     ) -> Vec<Vec<Write>> {
-        let rules = model.rules;
-        let mut outcomes = outcomes.iter();
-        let ends: Vec<Option<Outcome>> = page
-            .items
-            .iter()
-            .map(|item| if item.what == What::Attempt { outcomes.next().copied() } else { None })
-            .collect();
-        let first_open = ends.iter().position(|end| *end == Some(Outcome::NotSent)).unwrap_or(ends.len());
-        let stops = match page.from {
-            Range::Due => rules.has(Rule::WaitedStopsAtUnhandled),
-            Range::Fresh | Range::Job => rules.has(Rule::BaseStopsAtUnhandled),
-        };
-        let count = if stops { first_open } else { ends.len() };
-        self.handled(model, page, count);
-
-        let now = state.clock + self.ahead;
-        let then = match rules.has(Rule::PointerBehindWaited) {
-            true => (now + 1).max(self.waited.not_before() + 1),
-            false => now + 1,
-        };
+        let (rules, now) = (model.rules, state.clock + self.ahead);
         let (mut pointers, mut homes) = (vec![], vec![]);
-        for (item, end) in page.items.iter().zip(ends) {
-            let Some(mut home) = state.home(item.key).copied() else { continue };
-            if item.what == What::Repair {
-                pointers.extend(home.next.map(|next| Write::Pointer(Pointer::new(next, item.key))));
+        let mut put = |progress: &mut LaneProgress, then: Time, key: Key, is_repair: bool| {
+            let behind_waited = progress.add_pointer(home_key(key), moment(then));
+            let is_behind = rules.has(Rule::PointerBehindWaited) && !is_repair;
+            let put = if is_behind { behind_waited } else { pointer(then, key) };
+            pointers.push(Write::Pointer(put));
+            Some(time(put.not_before))
+        };
+        let mut outcomes = outcomes.iter();
+        for Item { key, what } in &page.items {
+            let Some(mut home) = state.home(*key).copied() else { continue };
+            if *what == What::Repair {
+                home.next.and_then(|next| put(&mut self.progress, next, *key, true));
                 continue;
             }
-            let failed = item.what == What::Died || end == Some(Outcome::Failed);
-            if failed || item.what == What::PutOff {
-                home.next = Some(then);
-                home.failures += u8::from(failed);
-                home.put_off += u8::from(!failed);
-            } else if end == Some(Outcome::Delivered) {
+            let end = if *what == What::Attempt { outcomes.next().copied() } else { None };
+            if end == Some(Outcome::NotSent) {
+                let stops = if home.next.is_some() {
+                    Rule::WaitedStopsAtUnhandled
+                } else {
+                    Rule::BaseStopsAtUnhandled
+                };
+                if !rules.has(stops) {
+                    self.progress.recorded(home_key(*key));
+                }
+                continue;
+            }
+            let failed = *what == What::Died || end == Some(Outcome::Failed);
+            if end == Some(Outcome::Delivered) {
                 home = Home { state: HomeState::Delivered, ..Home::default() };
             } else {
-                continue;
+                home.failures += u8::from(failed);
+                home.put_off += u8::from(!failed);
             }
             home.begun = false;
-            if failed && page.from == Range::Job {
+            if failed && page.of_job.is_some() {
                 home.state = HomeState::Pending;
                 home.failures = 1;
             }
             if failed && home.failures >= model.attempts {
                 home = Home { state: HomeState::Exhausted, ..Home::default() };
             }
-            if item.what == What::Attempt {
-                home.by_job = page.from == Range::Job || state.home(item.key).is_some_and(|home| home.by_job);
+            home.next = match home.state {
+                HomeState::Pending => put(&mut self.progress, now + 1, *key, false),
+                HomeState::Delivered | HomeState::Exhausted => None,
+            };
+            if *what == What::Attempt {
+                let was_by_job = state.home(*key).is_some_and(|home| home.by_job);
+                home.by_job = page.of_job.is_some() || was_by_job;
                 home.last = if rules.has(Rule::JobMarksRows) { 0 } else { now };
             }
-            pointers.extend(home.next.map(|next| Write::Pointer(Pointer::new(next, item.key))));
-            homes.push(Write::Home(item.key, home));
-        }
-        for write in &pointers {
-            if let Write::Pointer(pointer) = write {
-                self.last_wait = self.last_wait.max(*pointer);
-            }
+            self.progress.recorded(home_key(*key));
+            homes.push(Write::Home(*key, home));
         }
 
         let mut batches = match rules.has(Rule::PointerBeforeHome) {
             true => vec![pointers, homes],
             false => vec![[pointers, homes].concat()],
         };
-        let last = if count == 0 { None } else { page.items.get(count - 1) };
-        if page.from == Range::Job
-            && let Some(last) = last
-            && let Some(job) = state.job
-        {
-            let position = vec![Write::Position(job.behind(last.at))];
+        if let Some(position) = page.of_job.filter(|_| self.progress.is_idle()) {
+            let position = vec![Write::Position(position)];
             match rules.has(Rule::PageBeforePosition) {
                 true => batches.push(position),
                 false => batches.insert(0, position),
@@ -855,4 +870,15 @@ impl Visit {
         }
         batches
     }
+}
+
+/// Every delivery of the model is of this slot.
+const SLOT: Slot = Slot {
+    workspace: WorkspaceId::from_uuid(Uuid::nil()),
+    endpoint: EndpointId::from_uuid(Uuid::nil()),
+    number: 0,
+};
+
+fn homes_of(taken: Vec<&Delivery>) -> Vec<HomeKey> {
+    taken.into_iter().map(HomeKey::of).collect()
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use domain::{Delivery, DeliveryId, EventId, WorkspaceId};
+use domain::{Delivery, DeliveryId, EventId, HomeKey, WorkspaceId};
 use futures::future::try_join_all;
-use store::{HomeKey, RecordedEvent};
+use store::RecordedEvent;
 
 use crate::arguments::InWorkspace;
 use crate::deliveries::{After, Deliveries, Found};

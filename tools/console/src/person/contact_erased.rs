@@ -1,8 +1,8 @@
 //! The event `contact.erased`.
 
-use domain::{ContactId, Erasure, Event, EventType};
+use domain::{ContactId, Erasure, Event, EventType, HomeKey};
 use edge::view;
-use store::{HomeKey, NewEvent};
+use store::NewEvent;
 
 use crate::jobs::{FIRST_DUE, wake};
 use crate::{Console, Refusal, Result};

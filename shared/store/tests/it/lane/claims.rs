@@ -110,7 +110,7 @@ async fn due_lanes_are_read_page_by_page_the_longest_overdue_first() {
     let lanes = Lanes::start().await;
     for number in 0..20 {
         lanes.world.db.clock().advance(MOMENT);
-        let least = store::HomeKey::of_moment(lanes.now());
+        let least = domain::HomeKey::of_moment(lanes.now());
         let slot = crate::support::hooks::slot(100 + number);
         lanes.store().notify_webhook_lane(slot, least, RESCUE).await.unwrap();
     }

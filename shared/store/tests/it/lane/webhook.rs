@@ -8,12 +8,12 @@ use std::time::Duration;
 use domain::webhook::delivery::Next;
 use domain::webhook::job::Job;
 use domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryState, EventId, JobId, JobKind, JobState, LaneId, Rest,
-    Timestamp,
+    Attempt, AttemptOutcome, Delivery, DeliveryState, EventId, HomeKey, JobId, JobKind, JobState, LaneId,
+    Pointer, Rest, Timestamp,
 };
 use futures::FutureExt;
 use harness::{Fault, TestDb};
-use store::{HomeKey, Leased, NewEvent, Pointer, Record, Store, StoreError, Table, VisitBatch, WebhookLane};
+use store::{Leased, NewEvent, Record, Store, StoreError, Table, VisitBatch, WebhookLane};
 
 use super::RESCUE;
 use super::history::{Dice, FUNCTION, Kind, histories, run_history};
@@ -102,7 +102,9 @@ impl Slot {
             }
             let mut attempt = None;
             let (delivery, pointer) = if !found.events.contains_key(&delivery.event) {
-                let pointer = lane.pointer(place_of(&delivery), store.now().plus(Duration::from_secs(60)));
+                let pointer = lane
+                    .watermarks
+                    .add_pointer(place_of(&delivery), store.now().plus(Duration::from_secs(60)));
                 (delivery.waiting(pointer.not_before), Some(pointer))
             } else {
                 attempted += 1;
@@ -139,7 +141,7 @@ impl Slot {
         }
         let wait = [2, 30, 600, 1_200][dice.below(4)];
         let at = store.now().plus(Duration::from_secs(wait));
-        let pointer = lane.pointer(place_of(delivery), at);
+        let pointer = lane.watermarks.add_pointer(place_of(delivery), at);
         let next = Next::Again { at: pointer.not_before };
         (delivery.attempted(attempt, next, store.now()), Some(pointer))
     }
@@ -258,26 +260,32 @@ impl Kind for Slot {
         let (ends_at, deaths) = (store.now().plus(FUNCTION / 2), leased.deaths);
         let lane = leased.webhook().unwrap();
         if self.flaw == Some(Flaw::ForgetsLateRows) {
-            lane.base = lane.base.max(self.position.get());
+            lane.watermarks.base = lane.watermarks.base.max(self.position.get());
         }
         if deaths > 0 {
-            lane.last_wait = lane.last_wait.max(store.last_pointer(slot(1)).await?);
+            lane.watermarks.last_wait = lane.watermarks.last_wait.max(store.last_pointer(slot(1)).await?);
         }
-        while lane.is_waiting() {
+        while lane.watermarks.is_waiting() {
             if store.now() > ends_at {
                 return Ok(Rest::TimeUp);
             }
             let now = store.now();
-            let (page, more) = store.waiting_deliveries(slot(1), lane.waited, PAGE).await?;
+            let (page, more) = store.waiting_deliveries(slot(1), lane.watermarks.waited, PAGE).await?;
             if !self.is_enabled.get() {
                 return Ok(Rest::Done);
             }
             let due: Vec<Pointer> = page.iter().copied().take_while(|it| it.not_before <= now).collect();
-            lane.looked_to = due.last().copied().or(lane.looked_to);
             let (found, batch) = self.behind(store, &due).await?;
-            self.handle(store, lane, found, &batch, dice).await?;
-            let handled = if self.flaw == Some(Flaw::PassesWhatWaits) { &page } else { &due };
-            lane.waited = handled.last().copied().or(lane.waited);
+            // Pointers are written after those that were read. If that fails, the next visitor reads these again.
+            let before = lane.watermarks.waited;
+            lane.watermarks.waited = due.last().copied().or(before);
+            if let Err(error) = self.handle(store, lane, found, &batch, dice).await {
+                lane.watermarks.waited = before;
+                return Err(error);
+            }
+            if self.flaw == Some(Flaw::PassesWhatWaits) {
+                lane.watermarks.waited = page.last().copied().or(lane.watermarks.waited);
+            }
             if due.len() < page.len() || more.is_none() {
                 break;
             }
@@ -286,7 +294,7 @@ impl Kind for Slot {
             if store.now() > ends_at || dice.one_in(15) {
                 return Ok(Rest::TimeUp);
             }
-            let (page, more) = store.fresh_deliveries(slot(1), lane.base, PAGE).await?;
+            let (page, more) = store.fresh_deliveries(slot(1), lane.watermarks.base, PAGE).await?;
             if !self.is_enabled.get() {
                 return Ok(Rest::Done);
             }
@@ -295,8 +303,8 @@ impl Kind for Slot {
             let last = page.last().map(place_of);
             let page = page.into_iter().map(|delivery| (delivery, None)).collect();
             self.handle(store, lane, page, &batch, dice).await?;
-            lane.base = last.map(HomeKey::next).or(lane.base);
-            self.position.set(lane.base);
+            lane.watermarks.base = last.map(HomeKey::next).or(lane.watermarks.base);
+            self.position.set(lane.watermarks.base);
             if more.is_none() {
                 break;
             }
@@ -310,10 +318,10 @@ impl Kind for Slot {
             }
             lane.has_jobs = false;
         }
-        if !lane.is_waiting() || self.flaw == Some(Flaw::LeavesWhatWaits) {
+        if !lane.watermarks.is_waiting() || self.flaw == Some(Flaw::LeavesWhatWaits) {
             return Ok(Rest::Done);
         }
-        let (next, _) = store.waiting_deliveries(slot(1), lane.waited, 1).await?;
+        let (next, _) = store.waiting_deliveries(slot(1), lane.watermarks.waited, 1).await?;
         Ok(next.first().map_or(Rest::Done, |next| Rest::Waits(next.not_before)))
     }
 

@@ -4,15 +4,12 @@ use std::time::Duration;
 
 use domain::webhook::delivery::Next;
 use domain::{
-    Attempt, AttemptOutcome, Delivery, EndpointId, Event, EventType, LaneId, Rest, Slot, Timestamp,
-    WorkspaceId,
+    Attempt, AttemptOutcome, Delivery, EndpointId, Event, EventType, HomeKey, LaneId, Pointer, Rest, Slot,
+    Timestamp, WorkspaceId,
 };
 use harness::{TestClock, TestDb};
 use serde_json::Value;
-use store::{
-    HomeKey, Lease, Leased, NewEvent, NotifyResult, Pointer, Record, Released, Store, StoreError, Table,
-    WebhookLane,
-};
+use store::{Lease, Leased, NewEvent, NotifyResult, Record, Released, Store, StoreError, Table, WebhookLane};
 use uuid::Uuid;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
@@ -104,14 +101,14 @@ impl Hooks {
     /// Reads all fresh deliveries, delivers them, and releases the lane.
     pub(crate) async fn visit(&self, rest: Rest) -> Vec<Delivery> {
         let mut leased = self.leased().await;
-        let base = leased.webhook().unwrap().base;
+        let base = leased.webhook().unwrap().watermarks.base;
         let (fresh, next) = self.store().fresh_deliveries(slot(1), base, 1_000).await.unwrap();
         assert_eq!(next, None);
         for delivery in &fresh {
             self.attempt(delivery, 200, Next::Delivered).await;
         }
         let lane = leased.webhook().unwrap();
-        lane.base = fresh.last().map(|last| place_of(last).next()).or(base);
+        lane.watermarks.base = fresh.last().map(|last| place_of(last).next()).or(base);
         assert_eq!(self.release(&leased, rest).await, Released::Done);
         fresh
     }
@@ -137,7 +134,7 @@ impl Hooks {
 
     /// The record of a failed attempt in a lane; the next attempt is made at `at`.
     pub(crate) fn failed(&self, lane: &mut WebhookLane, delivery: &Delivery, at: Timestamp) -> Record {
-        let pointer = lane.pointer(place_of(delivery), at);
+        let pointer = lane.watermarks.add_pointer(place_of(delivery), at);
         let attempt = self.attempt_of(delivery, 500);
         let next = Next::Again { at: pointer.not_before };
         let delivery = delivery.attempted(&attempt, next, self.now());

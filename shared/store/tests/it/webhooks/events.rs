@@ -216,7 +216,7 @@ async fn the_result_of_a_tell_depends_on_circuit_and_track_of_the_endpoint() {
     let pace = &mut leased.webhook().unwrap().pace;
     for _ in 0..5 {
         let silence = AttemptOutcome::Failed(AttemptError::Timeout);
-        pace.saw(silence, now, MINUTE, MINUTE, &schedule, now);
+        pace.record(silence, now, MINUTE, MINUTE, &schedule, now);
     }
     let until = pace.open_until.unwrap();
     assert_eq!(hooks.release(&leased, Rest::Closed(until)).await, Released::Done);
@@ -243,7 +243,7 @@ async fn the_next_visit_begins_at_the_lowest_place_it_was_told_of() {
         hooks.notify(new).await;
     }
     let mut leased = hooks.leased().await;
-    assert_eq!(leased.webhook().unwrap().base, Some(place(&late[1])));
+    assert_eq!(leased.webhook().unwrap().watermarks.base, Some(place(&late[1])));
 }
 
 #[tokio::test]
@@ -261,12 +261,12 @@ async fn a_tell_is_repeated_if_a_visit_that_did_not_read_its_row_ends_between_it
         hooks.db.begun("UpdateItem", 1).await;
         let held = hooks.db.hold("UpdateItem");
         hooks.db.begun("UpdateItem", 2).await;
-        visit.webhook().unwrap().base = Some(place(&first).next());
+        visit.webhook().unwrap().watermarks.base = Some(place(&first).next());
         assert_eq!(hooks.release(&visit, Rest::Done).await, Released::Done);
         drop(held);
     };
     tokio::join!(hooks.notify(&new), meanwhile);
-    assert_eq!(hooks.leased().await.webhook().unwrap().base, Some(place(&new)));
+    assert_eq!(hooks.leased().await.webhook().unwrap().watermarks.base, Some(place(&new)));
 }
 
 #[tokio::test]

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use domain::webhook::job::Job;
-use domain::{JobId, JobKind, JobState, Rest, Track};
+use domain::{HomeKey, JobId, JobKind, JobState, Pointer, Rest, Track};
 use harness::Fault;
-use store::{HomeKey, LaneJob, NewEvent, NotifyResult, Pointer, Released, WebhookLane};
+use store::{LaneJob, NewEvent, NotifyResult, Released, WebhookLane};
 use uuid::Uuid;
 
 use crate::support::hooks::{Hooks, MINUTE, MOMENT, RESCUE, event, place, place_of, slot};
@@ -177,7 +177,7 @@ async fn waiting_deliveries_are_read_after_the_processed_ones() {
     }
     hooks.put(&records).await.unwrap();
     let pointers: Vec<Pointer> = records.iter().filter_map(|record| record.pointer).collect();
-    lane.waited = Some(pointers[3]);
+    lane.watermarks.waited = Some(pointers[3]);
     let enable = asked(&hooks, &job(&hooks, 1, JobKind::Enable)).await;
     let first = hooks.store().job_page(&enable, &lane, 5).await.unwrap();
     assert_eq!((first.pointers.as_slice(), first.is_last), (&pointers[4..9], false));

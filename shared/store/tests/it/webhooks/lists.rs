@@ -1,8 +1,8 @@
 //! Lists of an endpoint's deliveries, and single deliveries with their attempts.
 
 use domain::webhook::delivery::Next;
-use domain::{Delivery, DeliveryId, DeliveryState, EventId, Slot, Timestamp, WorkspaceId};
-use store::{DeliveryFilter, HomeKey, NewEvent, WebhookLane};
+use domain::{Delivery, DeliveryId, DeliveryState, EventId, HomeKey, Slot, Timestamp, WorkspaceId};
+use store::{DeliveryFilter, NewEvent, WebhookLane};
 use uuid::Uuid;
 
 use crate::support::hooks::{Hooks, MINUTE, endpoint, event, place, place_of, slot, workspace};

@@ -2,9 +2,9 @@
 
 use domain::webhook::delivery::Next;
 use domain::webhook::pace::Failing;
-use domain::{Delivery, DeliveryState, Pace, Rest, Timestamp};
+use domain::{Delivery, DeliveryState, HomeKey, Pace, Pointer, Rest, Timestamp};
 use harness::{Fault, World, trips};
-use store::{HomeKey, Lease, NewEvent, Pointer, Record, Released, StoreError, WebhookLane};
+use store::{Lease, NewEvent, Record, Released, StoreError, WebhookLane};
 
 use crate::support::hooks::{
     Hooks, LEASE, MINUTE, MOMENT, RESCUE, RETRY_FOR, endpoint, event, place, place_of, slot, workspace,
@@ -46,8 +46,8 @@ async fn a_visit_starts_after_the_processed_rows_and_goes_back_to_late_rows() {
     hooks.cost();
     let mut leased = hooks.leased().await;
     assert_eq!(hooks.cost(), (1.0, 1), "a lease is one unit");
-    assert_eq!(leased.webhook().unwrap().base, Some(place(&early[0]).next()));
-    leased.webhook().unwrap().base = Some(place(&next).next());
+    assert_eq!(leased.webhook().unwrap().watermarks.base, Some(place(&early[0]).next()));
+    leased.webhook().unwrap().watermarks.base = Some(place(&next).next());
     assert_eq!(hooks.release(&leased, Rest::Done).await, Released::Done);
     assert_eq!(hooks.cost(), (2.0, 1), "and the end of duty two");
 
@@ -55,10 +55,10 @@ async fn a_visit_starts_after_the_processed_rows_and_goes_back_to_late_rows() {
     hooks.db.forget_calls();
     let mut leased = hooks.leased().await;
     assert_eq!(trips(&hooks.db.calls()), 2);
-    assert_eq!(leased.webhook().unwrap().base, Some(place(&late)));
+    assert_eq!(leased.webhook().unwrap().watermarks.base, Some(place(&late)));
     assert_eq!(hooks.lane().get("low"), None);
     assert!(hooks.lane()["base"]["S"].as_str().unwrap().ends_with(&late.event.id.to_string()));
-    leased.webhook().unwrap().base = Some(place(&next).next());
+    leased.webhook().unwrap().watermarks.base = Some(place(&next).next());
     assert_eq!(hooks.release(&leased, Rest::Done).await, Released::Done);
 }
 
@@ -73,7 +73,7 @@ async fn a_lease_that_goes_back_to_late_rows_is_recognised_when_its_answer_was_l
     hooks.db.fail("UpdateItem", Fault::AnswerLost, 2);
     let mut leased = hooks.leased().await;
     assert!(hooks.db.calls().len() - unreached >= 3);
-    assert_eq!((leased.webhook().unwrap().base, leased.deaths), (Some(place(&late)), 0));
+    assert_eq!((leased.webhook().unwrap().watermarks.base, leased.deaths), (Some(place(&late)), 0));
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn rows_told_of_between_a_lease_and_its_repeat_are_read_by_its_visit() {
             drop(held);
         };
         let ((), mut leased) = tokio::join!(meanwhile, hooks.leased());
-        assert_eq!(leased.webhook().unwrap().base, Some(place(&earliest)));
+        assert_eq!(leased.webhook().unwrap().watermarks.base, Some(place(&earliest)));
         assert_eq!(hooks.release(&leased, Rest::Done).await, Released::Done);
         assert!(hooks.lane()["base"]["S"].as_str().unwrap().ends_with(&earliest.event.id.to_string()));
     }
@@ -127,22 +127,22 @@ async fn late_rows_told_of_during_a_visit_are_read_before_its_release_or_by_the_
         hooks.relay(&[event(1, 100)]).await;
         let mut leased = hooks.leased().await;
         let position = Some(HomeKey::of_moment(hooks.now().plus(MINUTE)));
-        leased.webhook().unwrap().base = position;
+        leased.webhook().unwrap().watermarks.base = position;
         let (late, later) = (event(2, 50), event(3, 60_500));
         hooks.relay(&[late.clone(), later.clone()]).await;
         match hooks.release(&leased, rest).await {
             Released::HasNewWork(mut moved) => {
                 assert_eq!(rest, Rest::Done);
-                assert_eq!(moved.webhook().unwrap().base, Some(place(&late)));
+                assert_eq!(moved.webhook().unwrap().watermarks.base, Some(place(&late)));
                 assert!(hooks.number("dueAt").is_some() && hooks.number("leaseUntil").is_some());
-                moved.webhook().unwrap().base = Some(place(&later).next());
+                moved.webhook().unwrap().watermarks.base = Some(place(&later).next());
                 assert_eq!(hooks.release(&moved, rest).await, Released::Done);
                 assert_eq!((hooks.number("dueAt"), hooks.lane().get("low")), (None, None));
             }
             released => {
                 assert_eq!((rest, released), (Rest::TimeUp, Released::Done));
                 assert_eq!(hooks.number("dueAt"), Some(hooks.now().plus(RESCUE).as_millis()));
-                assert_eq!(hooks.leased().await.webhook().unwrap().base, Some(place(&late)));
+                assert_eq!(hooks.leased().await.webhook().unwrap().watermarks.base, Some(place(&late)));
             }
         }
     }
@@ -167,23 +167,23 @@ async fn the_state_that_a_visit_releases_is_the_state_of_the_next_visit() {
         halved_at: None,
     };
     let full = |lane: &mut WebhookLane| {
-        lane.base = Some(place(9));
-        (lane.waited, lane.last_wait) = (Some(pointer(2)), Some(pointer(3)));
+        lane.watermarks.base = Some(place(9));
+        (lane.watermarks.waited, lane.watermarks.last_wait) = (Some(pointer(2)), Some(pointer(3)));
         lane.ready_at = Some(now.plus(MOMENT));
         lane.pace = pace.clone();
     };
     let bare = |lane: &mut WebhookLane| {
         *lane = WebhookLane::default();
-        lane.base = Some(place(9));
+        lane.watermarks.base = Some(place(9));
     };
     let changes: [&dyn Fn(&mut WebhookLane); 3] = [&full, &full, &bare];
     for change in changes {
         let mut leased = hooks.leased().await;
         let lane = leased.webhook().unwrap();
         change(lane);
-        // These belong to one visit and are not stored.
+        // This belongs to one visit and is not stored.
         let kept = lane.clone();
-        (lane.looked_to, lane.pace.halved_at) = (Some(pointer(9)), Some(now));
+        lane.pace.halved_at = Some(now);
         assert_eq!(hooks.release(&leased, Rest::TimeUp).await, Released::Done);
         assert_eq!(hooks.store().endpoint_pace(slot(1)).await.unwrap(), kept.pace);
         let mut leased = hooks.leased().await;
@@ -212,7 +212,7 @@ async fn pointers_are_read_in_the_order_of_their_moments_after_the_processed_one
     hooks.put(&records).await.unwrap();
     let mut expected: Vec<Pointer> = records.iter().filter_map(|record| record.pointer).collect();
     expected.sort_unstable();
-    assert_eq!(lane.last_wait, expected.last().copied());
+    assert_eq!(lane.watermarks.last_wait, expected.last().copied());
     for limit in [1, 6, 20, 21] {
         let (mut read, mut behind) = (vec![], None);
         loop {
@@ -237,22 +237,25 @@ async fn a_pointer_is_never_written_before_the_processed_ones() {
     let all = hooks.all().await;
     let lane = leased.webhook().unwrap();
     let first = hooks.failed(lane, &all[0], hooks.now().plus(MINUTE));
-    lane.waited = first.pointer;
+    lane.watermarks.waited = first.pointer;
     hooks.put(std::slice::from_ref(&first)).await.unwrap();
     // The clock of the next visitor is behind the clock of this one.
     hooks.db.clock().advance(MOMENT);
     let second = hooks.failed(lane, &all[1], hooks.now());
     hooks.put(std::slice::from_ref(&second)).await.unwrap();
-    assert!(second.pointer > first.pointer && lane.is_waiting());
-    let (waiting, _) = hooks.store().waiting_deliveries(slot(1), lane.waited, 10).await.unwrap();
+    assert!(second.pointer > first.pointer && lane.watermarks.is_waiting());
+    let (waiting, _) = hooks.store().waiting_deliveries(slot(1), lane.watermarks.waited, 10).await.unwrap();
     assert_eq!(waiting, [second.pointer.unwrap()]);
     assert_eq!(hooks.all().await[1].next_at, Some(waiting[0].not_before), "the row names its pointer");
-    let (waited, last_wait) = (lane.waited, lane.last_wait);
+    let (waited, last_wait) = (lane.watermarks.waited, lane.watermarks.last_wait);
     let at = hooks.now().plus(MINUTE);
     assert_eq!(hooks.release(&leased, Rest::Waits(at)).await, Released::Done);
     let mut leased = hooks.leased().await;
     let lane = leased.webhook().unwrap();
-    assert_eq!((lane.waited, lane.last_wait, lane.is_waiting()), (waited, last_wait, true));
+    assert_eq!(
+        (lane.watermarks.waited, lane.watermarks.last_wait, lane.watermarks.is_waiting()),
+        (waited, last_wait, true)
+    );
 }
 
 #[tokio::test]
@@ -378,9 +381,9 @@ async fn a_visitor_that_dies_leaves_the_watermarks_unchanged() {
     let mut next = hooks.leased().await;
     assert_eq!(next.deaths, 1);
     let lane = next.webhook().unwrap();
-    assert_eq!((lane.base, lane.last_wait), (None, None));
+    assert_eq!((lane.watermarks.base, lane.watermarks.last_wait), (None, None));
     // The delivery contains the moment for which it waits: its pointer is written again.
-    let (fresh, _) = hooks.store().fresh_deliveries(slot(1), lane.base, 10).await.unwrap();
+    let (fresh, _) = hooks.store().fresh_deliveries(slot(1), lane.watermarks.base, 10).await.unwrap();
     assert_eq!(
         (fresh[0].state, fresh[0].next_at),
         (DeliveryState::Pending, Some(hooks.waiting().await[0].not_before))
