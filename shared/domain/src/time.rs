@@ -1,6 +1,7 @@
 //! Times in UTC with millisecond precision.
 
 use std::fmt;
+use std::pin::Pin;
 use std::time::Duration;
 
 use jiff::fmt::StdFmtWrite;
@@ -15,6 +16,9 @@ static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 pub trait Clock: Send + Sync {
     /// The present time.
     fn now(&self) -> Timestamp;
+
+    /// Returns when this much time has passed by this clock.
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 }
 
 /// A time in UTC with millisecond precision, printed as `2026-01-02T03:04:05.678Z`.

@@ -1,6 +1,7 @@
 //! The real clock and real randomness.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::pin::Pin;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use domain::secret::Randomness;
 use domain::{Clock, Ids, Timestamp};
@@ -14,6 +15,10 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(tokio::time::sleep(time))
     }
 }
 

@@ -101,6 +101,11 @@ impl Store {
         self.clock.now()
     }
 
+    /// Returns when this much time has passed by the store's clock.
+    pub async fn sleep(&self, time: Duration) {
+        self.clock.sleep(time).await;
+    }
+
     /// The source of new ids.
     pub fn ids(&self) -> &dyn Ids {
         &*self.ids

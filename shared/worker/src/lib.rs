@@ -144,7 +144,7 @@ impl<'a> VisitLoop<'a> {
             // Only once: a visitor that finds the lane early a second time must not hold its lease by waiting.
             if let Some(short_wait) = self.short_wait(rest).filter(|_| !has_waited) {
                 has_waited = true;
-                tokio::time::sleep(short_wait).await;
+                self.store.sleep(short_wait).await;
                 continue;
             }
             match self.store.release_lane(&leased, rest, self.rules.rescue).await? {

@@ -1,12 +1,13 @@
 //! The clock and the ids for tests.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::{Clock, Ids, Timestamp};
 use uuid::Uuid;
 
-/// A clock that changes only when a test sets it. It starts at 2026-01-02T03:04:05.678Z.
+/// A clock that changes only when a test sets it or somebody sleeps by it. It starts at 2026-01-02T03:04:05.678Z.
 #[derive(Debug)]
 pub struct TestClock(AtomicI64);
 
@@ -35,6 +36,12 @@ impl Default for TestClock {
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+
+    /// Moves the clock forwards: whoever sleeps takes no time of the test.
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.advance(time);
+        Box::pin(std::future::ready(()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The clocks of a world, and its time limits.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use domain::{Clock, Timestamp};
@@ -25,5 +26,9 @@ impl Clock for SkewedClock {
     fn now(&self) -> Timestamp {
         let passed = i64::try_from(self.begun.elapsed().as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(TestClock::START.as_millis() + passed + self.skew)
+    }
+
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(tokio::time::sleep(time))
     }
 }

@@ -74,13 +74,13 @@ async fn an_open_circuit_delays_deliveries_without_an_attempt_and_one_probe_clos
     world.receivers.then(Reaction::Fails(AttemptError::Timeout));
     assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
     assert_eq!(world.receivers.count(), 6);
-    world.pass(secs(299));
+    world.pass(secs(297));
     assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
     assert_eq!(world.receivers.count(), 6, "open");
 
     // A probe is answered. The same visit posts all waiting deliveries at once, except the one that failed last: it
     // is due a little later.
-    world.pass(secs(1));
+    world.pass(secs(3));
     assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
     assert_eq!(world.receivers.count(), 6 + 28);
     world.pass(secs(60));

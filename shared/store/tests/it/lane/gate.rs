@@ -5,6 +5,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Poll;
+use std::time::Duration;
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
@@ -111,6 +112,10 @@ struct Skewed {
 impl Clock for Skewed {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.clock.now().as_millis() + self.skew)
+    }
+
+    fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.clock.sleep(time)
     }
 }
 
