@@ -394,14 +394,30 @@ RELAYED = {
 
 
 @invariant
-def visibility_covers_six_time_outs(template):
+def visibility_covers_the_time_outs_of_the_functions(template):
+    """Five receives of six time-outs each, or as long a time with more receives of one and a half."""
     stack = Stack(template)
     for queue, function in _queue_mappings(stack):
         name = _name_of(function)
         longest = max(stack.largest(raw) for raw in _raw_timeouts(template, stack, name))
-        visibility = stack.resources[queue]["Properties"].get("VisibilityTimeout", 30)
-        if visibility < 6 * longest:
+        properties = stack.resources[queue]["Properties"]
+        visibility = properties.get("VisibilityTimeout", 30)
+        receives = (properties.get("RedrivePolicy") or {}).get("maxReceiveCount", 1)
+        if visibility * 2 < 3 * longest:
             yield f"{queue} hides a message for {visibility} s, but {name} may take {longest} s"
+        if visibility * receives < 30 * longest:
+            yield f"{queue} gives a message up after {receives} receives of {visibility} s, but {name} may take {longest} s"
+
+
+@invariant
+def only_the_only_copies_of_work_come_again_before_six_time_outs(template):
+    """A message that names a lane need not come again soon, because the sweeper finds the lane."""
+    stack = Stack(template)
+    for queue, function in _queue_mappings(stack):
+        longest = max(stack.largest(raw) for raw in _raw_timeouts(template, stack, _name_of(function)))
+        visibility = stack.resources[queue]["Properties"].get("VisibilityTimeout", 30)
+        if (visibility < 6 * longest) != (queue == "InboxQueue"):
+            yield f"{queue} hides a message for {visibility} s"
 
 
 @invariant

@@ -211,9 +211,13 @@ RELAY_EVENT = ("Events", "Contacts", "Properties")
 DELIVERY_EVENT = ("Events", "Deliveries", "Properties")
 
 MUTATIONS = [
-    ("visibility_covers_six_time_outs", set_in("DeliveryQueue", "VisibilityTimeout", to=359)),
-    ("visibility_covers_six_time_outs", remove("DeliveryQueue", "VisibilityTimeout")),
-    ("visibility_covers_six_time_outs", parameter("DeliveryTimeoutSeconds", AllowedValues=[45, 61])),
+    ("visibility_covers_the_time_outs_of_the_functions", set_in("DeliveryQueue", "VisibilityTimeout", to=359)),
+    ("visibility_covers_the_time_outs_of_the_functions", remove("DeliveryQueue", "VisibilityTimeout")),
+    ("visibility_covers_the_time_outs_of_the_functions", parameter("DeliveryTimeoutSeconds", AllowedValues=[45, 61])),
+    ("visibility_covers_the_time_outs_of_the_functions", set_in("InboxQueue", "VisibilityTimeout", to=89)),
+    ("visibility_covers_the_time_outs_of_the_functions", set_in("InboxQueue", "RedrivePolicy", "maxReceiveCount", to=19)),
+    ("only_the_only_copies_of_work_come_again_before_six_time_outs", set_in("SendQueue", "VisibilityTimeout", to=359)),
+    ("only_the_only_copies_of_work_come_again_before_six_time_outs", set_in("InboxQueue", "VisibilityTimeout", to=360)),
     ("every_queue_has_a_dead_letter_queue_that_keeps_longer", remove("DeliveryQueue", "RedrivePolicy")),
     (
         "every_queue_has_a_dead_letter_queue_that_keeps_longer",

@@ -37,7 +37,7 @@ impl Rules {
         let seconds = |name, default| settings.parsed(name, default).map(Duration::from_secs);
         let attempt = seconds("ATTEMPT_TIMEOUT_SECONDS", 30)?;
         let lease = settings.read_with("LEASE_SECONDS", |text| {
-            let seconds = if text.is_empty() { Ok(90) } else { text.parse() };
+            let seconds = if text.is_empty() { Ok(65) } else { text.parse() };
             match seconds.map(Duration::from_secs) {
                 Ok(lease) if lease > attempt => Ok(lease),
                 Ok(_) => Err("must be longer than ATTEMPT_TIMEOUT_SECONDS".to_owned()),
@@ -76,7 +76,7 @@ mod tests {
     fn a_deployment_without_settings_gets_the_defaults() {
         let rules = Rules::read(&Settings::from_pairs(&[])).unwrap();
         assert_eq!(rules.schedule, RetrySchedule::default());
-        assert_eq!((rules.attempt.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (30, 90, 120));
+        assert_eq!((rules.attempt.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (30, 65, 120));
         assert!(rules.trusted.is_empty());
     }
 

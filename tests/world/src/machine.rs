@@ -178,7 +178,7 @@ impl Machine {
                 transport: parts.receivers.clone(),
                 rules: webhook_delivery::Rules {
                     schedule: RetrySchedule::default(),
-                    lease: Duration::from_secs(90),
+                    lease: Duration::from_secs(65),
                     attempt: ATTEMPT,
                     rescue: RESCUE,
                     trusted: TrustedReceivers::none(),

@@ -26,6 +26,8 @@ pub(crate) struct Queue {
     pub(crate) limit: Duration,
     /// The visibility time-out.
     pub(crate) invisible: Duration,
+    /// After so many receives a message is a dead letter.
+    pub(crate) most_receives: u32,
     /// Whether nothing else knows what a message says. A message that names a lane may be lost: the sweeper finds the
     /// lane.
     pub(crate) is_only_copy: bool,
@@ -35,13 +37,19 @@ impl Queue {
     /// A queue of messages that name lanes.
     const fn of_lanes(name: &'static str, event: &'static str, limit: u64) -> Self {
         let (limit, invisible) = (Duration::from_secs(limit), Duration::from_secs(360));
-        Self { name, event, limit, invisible, is_only_copy: false }
+        Self { name, event, limit, invisible, most_receives: 5, is_only_copy: false }
     }
 
     /// A queue whose messages are the only copies of what they say.
-    const fn of_copies(name: &'static str, event: &'static str, limit: u64, invisible: u64) -> Self {
+    const fn of_copies(
+        name: &'static str,
+        event: &'static str,
+        limit: u64,
+        invisible: u64,
+        most_receives: u32,
+    ) -> Self {
         let (limit, invisible) = (Duration::from_secs(limit), Duration::from_secs(invisible));
-        Self { name, event, limit, invisible, is_only_copy: true }
+        Self { name, event, limit, invisible, most_receives, is_only_copy: true }
     }
 
     /// The queue with this name.
@@ -55,10 +63,10 @@ impl Queue {
 pub(crate) const UPLOADS: &str = "uploads";
 
 pub(crate) static QUEUES: [Queue; 6] = [
-    Queue::of_lanes("webhook-deliveries", "webhook-delivery.json", 45),
-    Queue::of_lanes("webhook-deliveries-slow", "webhook-delivery.json", 45),
+    Queue::of_lanes("webhook-deliveries", "webhook-delivery.json", 60),
+    Queue::of_lanes("webhook-deliveries-slow", "webhook-delivery.json", 60),
     Queue::of_lanes("message-sends", "message-sender.json", 60),
     Queue::of_lanes("lead-sends", "lead-sender.json", 60),
-    Queue::of_copies("inbox", "inbox.json", 60, 360),
-    Queue::of_copies(UPLOADS, "uploads.json", 10, 60),
+    Queue::of_copies("inbox", "inbox.json", 60, 90, 20),
+    Queue::of_copies(UPLOADS, "uploads.json", 10, 60, 5),
 ];

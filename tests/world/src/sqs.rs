@@ -13,9 +13,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 use crate::queues::{Message, Queue, UPLOADS};
 use crate::simulation::Simulation;
 
-/// After so many receives a message is a dead letter.
-const MOST_RECEIVES: u32 = 5;
-
 impl Simulation {
     /// Moves what the functions queued into the queues.
     fn collect(&self) {
@@ -101,7 +98,7 @@ impl Simulation {
             let at = *self.random.one_of(&seen);
             messages[at].receives += 1;
             messages[at].visible = now + from.invisible;
-            if messages[at].receives > MOST_RECEIVES {
+            if messages[at].receives > from.most_receives {
                 let dead = messages.remove(at);
                 self.trace.note(format_args!("{queue} gives up {}", dead.body));
                 self.dead_letters.borrow_mut().push(dead);
