@@ -101,7 +101,7 @@ fn wanted<'a>(
         match settings.get(&event.workspace_id) {
             None => drop(failed.insert(event.id)),
             Some(settings) if settings.may_have(event) && seen.insert(event.id) => {
-                wanted.push(SubscribedEvent { change, settings, slots: settings.slots_of(event) });
+                wanted.push(SubscribedEvent { change, settings, slots: settings.slots_of(change) });
             }
             Some(_) => {}
         }

@@ -18,9 +18,9 @@ pub(crate) struct WorkspaceSettings {
 
 impl WorkspaceSettings {
     /// The slots of the endpoints that subscribe to an event; empty if none does.
-    pub(crate) fn slots_of(&self, event: &Event) -> Vec<Slot> {
-        let wanting = self.endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
-        wanting.map(|endpoint| endpoint.slot_of(event.id)).collect()
+    pub(crate) fn slots_of(&self, change: &EventChange) -> Vec<Slot> {
+        let wanting = self.endpoints.iter().filter(|endpoint| endpoint.wants(change.event.event_type));
+        wanting.map(|endpoint| endpoint.slot_of(&change.subject())).collect()
     }
 
     /// Whether an event may be recorded already. Its endpoints may have been disabled after it was recorded and

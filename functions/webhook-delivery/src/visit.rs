@@ -1,7 +1,8 @@
 //! A visit of a webhook lane reads deliveries page by page, posts as many at the same time as the endpoint's pace
 //! allows, and records each outcome.
 //!
-//! The visit reads, posts and records concurrently, and no delivery waits for the answer to another:
+//! The visit reads, posts and records concurrently. A delivery waits only for the answer to one of the same subject that
+//! was read before it ([`ReadyQueue`]):
 //!
 //! ```text
 //! take_page -> process -> ready -> post -> posted -> handled -> to_record -> record -> recorded
@@ -17,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::retry::Jitter;
-use domain::webhook::DisabledReason;
 use domain::webhook::delivery::Next;
 use domain::webhook::pace::Allowance;
+use domain::webhook::{DisabledReason, ReadyQueue};
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointCaps, EventId, HomeKey, JobId, JobKind,
     JobState, LaneId, LaneProgress, Rest, Slot, Timestamp, WebhookEndpoint, Workspace, WorkspaceState,
@@ -70,7 +71,7 @@ pub(crate) async fn visit<T: Transport>(
         jobs: VecDeque::new(),
         job: None,
         enabling: None,
-        ready: VecDeque::new(),
+        ready: ReadyQueue::default(),
         to_record: vec![],
         to_record_since: None,
         stop: None,
@@ -99,8 +100,8 @@ struct Visit<'a, T> {
     /// The mark of the unfinished job of an endpoint that was enabled. While it is set, the retry schedule of each
     /// waiting delivery starts again.
     enabling: Option<JobId>,
-    /// The deliveries to post next.
-    ready: VecDeque<Work>,
+    /// The deliveries to post next, by the subjects of their events.
+    ready: ReadyQueue<Uuid, Work>,
     /// The handled deliveries, and since when the first one waits.
     to_record: Vec<Record>,
     to_record_since: Option<Instant>,
@@ -205,7 +206,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     /// Begins as many posts as allowed. If an operator's cap delays the next post, the function returns the time to
     /// try again.
     fn begin_posts(&mut self, posts: &mut FuturesUnordered<Posting<'a>>) -> Option<Instant> {
-        while posts.len() < self.room() && self.may_begin() && !self.ready.is_empty() {
+        while posts.len() < self.room() && self.may_begin() && self.ready.has_next() {
             let (invocation, now) = (self.invocation, self.invocation.store.now());
             if let Some(ready_at) = self.lane.ready_at.filter(|ready_at| *ready_at > now) {
                 return invocation.budget.may_begin(ready_at).then(|| Instant::now() + ready_at.since(now));
@@ -214,7 +215,7 @@ impl<'a, T: Transport> Visit<'a, T> {
                 let from = self.lane.ready_at.map_or(now, |ready_at| ready_at.max(now));
                 self.lane.ready_at = Some(from.plus(Duration::from_secs(1) / u32::from(per_second)));
             }
-            let Some(mut work) = self.ready.pop_front() else { break };
+            let Some(mut work) = self.ready.pop() else { break };
             if self.is_careful && self.job.is_some() {
                 // Only the job leads to a delivery that had already ended. If the post kills this worker, an operator
                 // may cancel the job before the next visit. So the delivery is recorded as waiting from now on.
@@ -231,14 +232,23 @@ impl<'a, T: Transport> Visit<'a, T> {
         None
     }
 
-    /// Chooses what to read next: first waiting deliveries, then fresh ones, then those of jobs.
-    fn next_read(&mut self, posting: usize) -> Option<Reading<'a>> {
+    /// Whether the visit may read more, with so many posts in flight.
+    fn may_read(&self, posting: usize) -> bool {
         let room = self.room();
         // Enough is read for the next posts. A visit that read more would hold bodies in memory, and would have to read
-        // their deliveries again if its time ended.
-        if room == 0 || !self.may_begin() || self.ready.len() + posting > room {
+        // their deliveries again if its time ended. Deliveries that wait for one of their subject need no room now, but
+        // they are in memory too.
+        let held = self.ready.len() + posting;
+        let is_room = held <= room || held <= room + MOST && self.ready.free() + posting <= room;
+        room > 0 && self.may_begin() && is_room
+    }
+
+    /// Chooses what to read next: first waiting deliveries, then fresh ones, then those of jobs.
+    fn next_read(&mut self, posting: usize) -> Option<Reading<'a>> {
+        if !self.may_read(posting) {
             return None;
         }
+        let room = self.room();
         let read = match self.progress.begin_read() {
             Some(range) => Read::Range(range),
             // A job decides by the rows of deliveries, so it reads them after all of them are written.
@@ -360,7 +370,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         }
         match event {
             Some(event) => {
-                self.ready.push_back(Work { delivery, event, to: to.clone(), leads_back: None });
+                self.ready.push(event.about, Work { delivery, event, to: to.clone(), leads_back: None });
             }
             None => {
                 let now = self.invocation.store.now();
@@ -378,6 +388,8 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Processes the end of a post.
     async fn posted(&mut self, work: Work, at: Timestamp, ended: Ended) {
+        // A failed delivery does not hold the others of its subject: its retry comes later, by its pointer.
+        self.ready.ended(work.event.about);
         let attempt = match ended {
             Ended::Posted(attempt) => attempt,
             Ended::NotSent => {

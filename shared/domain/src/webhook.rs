@@ -11,6 +11,7 @@ pub mod job;
 mod keys;
 pub mod pace;
 mod progress;
+mod ready;
 mod secrets;
 pub mod signature;
 
@@ -20,4 +21,5 @@ pub use endpoint_url::{EndpointUrl, Reach, TrustedReceivers, UrlRefused};
 pub use forward_url::ForwardUrl;
 pub use keys::{HomeKey, Pointer};
 pub use progress::{LaneProgress, NextPage, Watermarks};
+pub use ready::ReadyQueue;
 pub use secrets::{EndpointSecrets, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};

@@ -1,7 +1,7 @@
 //! The tenants' endpoints: they verify what they get, and answer well or badly.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +32,22 @@ pub(crate) struct Receivers {
     /// What was wrong with a post.
     broken: Rc<RefCell<Vec<String>>>,
     posts: Rc<RefCell<Vec<Posted>>>,
+    in_flight: InFlight,
+}
+
+/// The posts that are in flight: the URL, and the id of what the event is about.
+type InFlight = Rc<RefCell<BTreeSet<(String, String)>>>;
+
+/// A post in flight. It ends with its answer or with its worker.
+struct UnderWay {
+    of: (String, String),
+    all: InFlight,
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.all.borrow_mut().remove(&self.of);
+    }
 }
 
 /// A post, whatever became of it.
@@ -55,7 +71,8 @@ struct Receiver {
 
 impl Receivers {
     pub(crate) fn new(faults: Arc<Faults>) -> Self {
-        Self { faults, all: Rc::default(), broken: Rc::default(), posts: Rc::default() }
+        let (broken, posts, in_flight) = (Rc::default(), Rc::default(), Rc::default());
+        Self { faults, all: Rc::default(), broken, posts, in_flight }
     }
 
     pub(crate) fn add(&self, url: &str, workspace: WorkspaceId, secrets: EndpointSecrets, is_switched: bool) {
@@ -80,6 +97,20 @@ impl Receivers {
 
     pub(crate) fn broken(&self) -> Vec<String> {
         self.broken.borrow().clone()
+    }
+
+    /// Notes that a post is in flight. Another one about the same contact, conversation, message or lead must not be. An
+    /// event that is left of an erased person names nobody.
+    fn begin(&self, url: &str, event: &Event) -> Option<UnderWay> {
+        let is_left =
+            ["contact.erased", "event.redacted"].map(Value::from).contains(&event.body["eventType"]);
+        let about = event.body["payload"]["id"].as_str().filter(|_| !is_left)?;
+        let of = (url.to_owned(), about.to_owned());
+        if !self.in_flight.borrow_mut().insert(of.clone()) {
+            self.broken.borrow_mut().push(format!("{url} got two posts about {about} at the same time"));
+            return None;
+        }
+        Some(UnderWay { of, all: self.in_flight.clone() })
     }
 
     /// Verifies a post as a receiver does. Returns the event.
@@ -150,6 +181,7 @@ impl Transport for Receivers {
                 return Err(Unanswered::NotSent);
             }
         };
+        let _under_way = self.begin(&url, &event);
         sleep(Duration::from_millis(random.within(5, if ends == 6 { 29_000 } else { 300 }))).await;
         // A receiver may have processed an event whose answer is lost: only 2xx answers that arrive count.
         let answer = |status| Ok(Answer { status, retry_after: None, body: vec![] });

@@ -284,7 +284,7 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, now);
     let body =
         view::event_body(&event, &view::trial(endpoint.id)).map_err(|error| Refusal::Output(error.into()))?;
-    let (id, slot) = (event.id, endpoint.slot_of(event.id));
+    let (id, slot) = (event.id, endpoint.slot_of(event.id.as_uuid()));
     let new = NewEvent { event, about: None, request: None, body, slots: vec![slot] };
     store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>()?;
     let notified = store.notify_webhook_lane(slot, HomeKey { at: now, event: id }, FIRST_DUE).await?;

@@ -105,7 +105,7 @@ async fn five_hundred_deliveries_to_a_black_hole_delay_none_of_a_thousand_others
     let numbers: Vec<u64> = (0..1_500).collect();
     for numbers in numbers.chunks(25) {
         let to = |n: u64| if n.is_multiple_of(3) { named(0) } else { named(1 + u128::from(n) % HEALTHY) };
-        let slot_of = |event: &Event, n: u64| to(n).slot_of(event.id);
+        let slot_of = |event: &Event, n: u64| to(n).slot_of(event.id.as_uuid());
         let events: Vec<(Event, Slot)> =
             numbers.iter().map(|n| (event(*n), slot_of(&event(*n), *n))).collect();
         let new: Vec<NewEvent> = events

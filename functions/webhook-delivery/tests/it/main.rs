@@ -13,6 +13,7 @@ mod infrastructure_failures;
 mod isolation;
 mod jobs;
 mod late_arrivals;
+mod order;
 mod pace;
 mod random_histories;
 mod reactions;

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::ids::{EndpointId, EventId, WorkspaceId};
+use uuid::Uuid;
+
+use crate::ids::{EndpointId, WorkspaceId};
 use crate::lane::Slot;
 use crate::text::Unfit;
 use crate::time::{Timestamp, days};
@@ -70,9 +72,10 @@ impl WebhookEndpoint {
         Some(Self { state: EndpointState::Enabled, forgets_before, version, ..self.clone() })
     }
 
-    /// The slot of the event's delivery.
-    pub fn slot_of(&self, event: EventId) -> Slot {
-        let number = event.as_uuid().as_u128() % u128::from(self.slots.max(1));
+    /// The slot of the deliveries of events about this contact, conversation or lead. They share a slot, because only the
+    /// visits of one slot keep an order.
+    pub fn slot_of(&self, subject: &Uuid) -> Slot {
+        let number = subject.as_u128() % u128::from(self.slots.max(1));
         self.slot(u8::try_from(number).unwrap_or_default())
     }
 
@@ -240,7 +243,7 @@ mod tests {
         // An endpoint without a number of slots has one.
         for (slots, numbers) in [(4, [0, 1, 2, 3, 0, 1]), (3, [0, 1, 2, 0, 1, 2]), (1, [0; 6]), (0, [0; 6])] {
             let endpoint = WebhookEndpoint { slots, ..endpoint() };
-            let of = |n| endpoint.slot_of(EventId::from_uuid(Uuid::from_u128(n)));
+            let of = |n| endpoint.slot_of(&Uuid::from_u128(n));
             assert_eq!([0, 1, 2, 3, 4, 5].map(of), numbers.map(|number| slot(&endpoint, number)), "{slots}");
             let all: Vec<Slot> = (0..slots.max(1)).map(|number| slot(&endpoint, number)).collect();
             assert_eq!(endpoint.all_slots().collect::<Vec<_>>(), all, "{slots}");

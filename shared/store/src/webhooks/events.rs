@@ -42,6 +42,8 @@ pub struct RecordedEvent {
     pub event_type: EventType,
     /// When the event happened.
     pub at: Timestamp,
+    /// The contact, conversation or lead that the event is about.
+    pub about: Option<Uuid>,
     /// The exact bytes of the body, the same for each delivery and each attempt.
     pub body: Vec<u8>,
     /// The API request that made the change, if one did.
@@ -232,6 +234,7 @@ pub(crate) fn recorded(item: Item) -> Result<RecordedEvent, StoreError> {
         id: row.event_id,
         event_type: row.event_type,
         at: row.at,
+        about: row.about,
         body: row.body,
         request: row.request,
         slots: row.slots.iter().filter_map(|slot| keys::read_slot(workspace, slot)).collect(),

@@ -17,7 +17,7 @@ pub(crate) async fn record(console: &Console, of: &Erasure, contact: ContactId) 
         None => {
             let endpoints = store.endpoints(workspace).await?;
             let wanting = endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
-            let slots: Vec<_> = wanting.map(|endpoint| endpoint.slot_of(event.id)).collect();
+            let slots: Vec<_> = wanting.map(|endpoint| endpoint.slot_of(contact.as_uuid())).collect();
             if slots.is_empty() {
                 return Ok(());
             }
