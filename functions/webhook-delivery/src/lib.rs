@@ -16,6 +16,8 @@ mod settings;
 mod transport;
 mod visit;
 
+use std::time::Duration;
+
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::{LaneKind, Track};
 use lambda_runtime::{Error, LambdaEvent};
@@ -30,6 +32,10 @@ pub use settings::Rules;
 pub use transport::{Answer, Post, Transport, Unanswered};
 
 use invocation::Invocation;
+
+/// The time that is kept for recording the outcomes of the last posts. If they are not recorded, they are posted again, so
+/// it is better to use the time for posts.
+const RECORD_TIME: Duration = Duration::from_secs(5);
 
 /// The dependencies of this function.
 pub struct Engine<T> {
@@ -51,7 +57,8 @@ impl<T: Transport> Engine<T> {
         let Self { store, queues, transport, rules, metrics } = self;
         let shift = VisitLoop::begin(store, queues, rules.of_visits(), &event.context)?;
         let counted = metrics::Deliveries::default();
-        let invocation = Invocation { store, transport, rules, budget: shift.budget, counted };
+        let budget = shift.budget.keeping(RECORD_TIME);
+        let invocation = Invocation { store, transport, rules, budget, counted };
         let track = match queue::track_of(&event.payload) {
             Track::Fast => metrics::Track::Fast,
             Track::Slow => metrics::Track::Slow,

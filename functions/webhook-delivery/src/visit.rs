@@ -9,7 +9,8 @@
 //!                 '----- without a post: parked, died, no event -----^
 //! ```
 //!
-//! [`LaneProgress`] knows which deliveries are between the first step and the last one.
+//! [`LaneProgress`] knows which deliveries are between the first step and the last one. While posts are in flight, the
+//! visit reads again what was added ([`LOOK_AGAIN_AFTER`]), so a slow answer does not delay the other deliveries.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -45,6 +46,8 @@ const RECORD_AT: usize = 25;
 /// How long a handled delivery waits for a write at most. If this process dies, a post that is not recorded is sent
 /// again.
 const RECORD_AFTER: Duration = Duration::from_millis(100);
+/// How long after its last read a visit with posts in flight reads again. A read that finds nothing costs one read unit.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// After this many visits in a row that died, the next one is careful: it posts one delivery at a time.
 const CAREFUL_AFTER: u64 = 2;
 
@@ -72,6 +75,8 @@ pub(crate) async fn visit<T: Transport>(
         job: None,
         enabling: None,
         ready: ReadyQueue::default(),
+        read_at: Instant::now(),
+        looks_again: false,
         to_record: vec![],
         to_record_since: None,
         stop: None,
@@ -102,6 +107,10 @@ struct Visit<'a, T> {
     enabling: Option<JobId>,
     /// The deliveries to post next, by the subjects of their events.
     ready: ReadyQueue<Uuid, Work>,
+    /// When the last read began.
+    read_at: Instant,
+    /// Whether the lane was read to its end once, so that what is read now was added during this visit.
+    looks_again: bool,
     /// The handled deliveries, and since when the first one waits.
     to_record: Vec<Record>,
     to_record_since: Option<Instant>,
@@ -139,6 +148,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             if recording.is_none() && self.is_to_be_recorded(posts.is_empty() && reading.is_none()) {
                 recording = Some(self.record());
             }
+            let look_at = self.look_again_at(posts.len()).filter(|_| reading.is_none());
             let record_at =
                 self.to_record_since.filter(|_| recording.is_none()).map(|since| since + RECORD_AFTER);
             if posts.is_empty() && reading.is_none() && recording.is_none() && wait_for.is_none() {
@@ -159,6 +169,7 @@ impl<'a, T: Transport> Visit<'a, T> {
                     self.recorded(homes, recorded).await;
                 }
                 () = until(record_at) => {}
+                () = until(look_at) => {}
                 () = until(wait_for) => {}
             }
         }
@@ -243,10 +254,21 @@ impl<'a, T: Transport> Visit<'a, T> {
         room > 0 && self.may_begin() && is_room
     }
 
+    /// When the visit reads again what was added meanwhile: only while posts are in flight, because otherwise it ends. A
+    /// job decides by the rows of deliveries, so nothing else is read during its page.
+    fn look_again_at(&self, posting: usize) -> Option<Instant> {
+        (posting > 0 && self.progress.is_read() && self.job.is_none() && self.may_read(posting))
+            .then(|| self.read_at + LOOK_AGAIN_AFTER)
+    }
+
     /// Chooses what to read next: first waiting deliveries, then fresh ones, then those of jobs.
     fn next_read(&mut self, posting: usize) -> Option<Reading<'a>> {
         if !self.may_read(posting) {
             return None;
+        }
+        if self.look_again_at(posting).is_some_and(|at| at <= Instant::now()) {
+            self.looks_again = true;
+            self.progress.look_again(self.invocation.store.now());
         }
         let room = self.room();
         let read = match self.progress.begin_read() {
@@ -258,6 +280,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             None => return None,
         };
         let (store, slot, now) = (self.invocation.store, self.slot, self.invocation.store.now());
+        self.read_at = Instant::now();
         Some(Box::pin(read_page(store, slot, read, room.min(MOST), now)))
     }
 
@@ -277,7 +300,16 @@ impl<'a, T: Transport> Visit<'a, T> {
             self.caps = endpoint.caps.of_slot(endpoint.slots);
         }
         let taken: Vec<Delivery> = match rows {
-            Rows::Fresh { rows, next } => {
+            Rows::Fresh { mut rows, mut next } => {
+                // Who records an event writes the deliveries before the event, and notifies the lane at the end. A visit
+                // that reads in between leaves them for its next look, or for the visit that the notification starts.
+                let is_unrecorded = |row: &Delivery| !events.contains_key(&row.event);
+                if self.looks_again
+                    && let Some(at) = rows.iter().position(is_unrecorded)
+                {
+                    rows.truncate(at);
+                    next = None;
+                }
                 let taken = self.progress.take_fresh(&rows, next);
                 taken.into_iter().map(|delivery| self.marked_if_asked(delivery)).collect()
             }

@@ -46,6 +46,13 @@ impl InvocationBudget {
         Ok(Self { begin_by: now.plus((spare / 2).min(spare - Self::RESPONSE_TIME)), deadline, longest })
     }
 
+    /// The budget if `kept` is enough time to record the outcome of the last call: more of the time is left to begin calls.
+    /// It is at least a second, which is kept for the response.
+    pub fn keeping(self, kept: Duration) -> Self {
+        let begin_by = self.deadline.minus(self.longest + kept.max(Self::RESPONSE_TIME));
+        Self { begin_by: self.begin_by.max(begin_by), ..self }
+    }
+
     /// Whether work that ends in a call may start.
     pub fn may_begin(self, now: Timestamp) -> bool {
         now <= self.begin_by
@@ -85,6 +92,13 @@ mod tests {
         assert!(time.fits(NOW.plus(secs(49))) && !time.fits(NOW.plus(Duration::from_millis(49_001))));
         assert_eq!(time.left(NOW.plus(secs(50))), secs(9));
         assert_eq!(time.left(NOW.plus(secs(70))), secs(0));
+    }
+
+    #[test]
+    fn a_call_may_begin_later_if_its_outcome_needs_less_time() {
+        let last = |kept| time(60, 30, 90).unwrap().keeping(secs(kept)).begin_by.since(NOW);
+        assert_eq!([0, 1, 5, 15, 20].map(last), [29, 29, 25, 15, 15].map(secs));
+        assert!(time(60, 30, 90).unwrap().keeping(secs(0)).fits(NOW.plus(secs(29))));
     }
 
     #[test]

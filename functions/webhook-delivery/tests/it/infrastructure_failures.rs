@@ -75,7 +75,7 @@ async fn no_post_begins_without_time_for_its_outcome() {
     let slow = world.db.hold("BatchGetItem");
     let waits = async {
         world.calls("BatchGetItem", 1).await;
-        world.pass(secs(8));
+        world.pass(secs(11));
         drop(slow);
     };
     world.db.forget_calls();

@@ -183,7 +183,7 @@ async fn a_delivery_whose_event_is_past_its_time_is_cancelled() {
 
 impl World {
     /// The state after a relay died between the deliveries and the event: the event expired before the relay began.
-    async fn record_without_event(&self, event: &Event) {
+    pub(crate) async fn record_without_event(&self, event: &Event) {
         let row = self.event_row(event).await;
         let table = self.db.table(store::Table::Webhooks);
         let delete = self.db.client().delete_item().table_name(table);

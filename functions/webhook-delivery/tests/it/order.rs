@@ -1,10 +1,14 @@
-//! The events of one subject are posted in their order.
+//! The events of one subject are posted in their order, and no other event waits for a slow answer.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use domain::{Event, EventId};
 use store::NewEvent;
 use uuid::Uuid;
 
-use crate::world::{BODY, RESCUE, World, event, least, new_event, slot};
+use crate::reactions::Reaction;
+use crate::world::{BODY, RESCUE, World, event, least, new_event, secs, slot};
 
 impl World {
     /// Records these events, each with its subject, and adds them to the lane.
@@ -32,6 +36,10 @@ impl World {
         let number = |id: EventId| (0..100).find(|number| event(*number).id == id).unwrap();
         self.receivers.posts().iter().map(|posted| number(posted.event())).collect()
     }
+
+    fn queries(&self) -> usize {
+        self.db.calls().iter().filter(|call| call.operation == "Query").count()
+    }
 }
 
 #[tokio::test]
@@ -44,4 +52,60 @@ async fn an_event_waits_for_the_answer_to_the_one_before_it_of_its_subject_and_f
         // A failed event holds the others back no longer than its post lasts.
         assert_eq!(world.posted(), [1, 3, 5, 2, 4], "{status}");
     }
+}
+
+#[tokio::test]
+async fn a_slow_answer_delays_no_event_that_is_added_meanwhile_and_costs_one_read_a_second() {
+    let world = World::start().await;
+    world.db.forget_calls();
+    let begun = Instant::now();
+    let added = async {
+        world.notify(&[2, 3]).await;
+        world.begun(3).await;
+    };
+    assert_eq!(world.visit_meanwhile(200, added).await, Vec::<String>::new());
+    assert_eq!(world.posted(), [1, 2, 3]);
+    // One read begins the visit, and one ends it, because work was added.
+    let most = 2 + usize::try_from(begun.elapsed().as_secs()).unwrap();
+    assert!((3..=most.max(3)).contains(&world.queries()), "{} reads, at most {most}", world.queries());
+    assert_eq!(world.due().await, None);
+}
+
+#[tokio::test]
+async fn a_retry_that_becomes_due_during_a_slow_post_is_posted_at_once() {
+    let world = World::empty().await;
+    let has_failed = AtomicBool::new(false);
+    world.receivers.always(move |_| match has_failed.swap(true, Ordering::SeqCst) {
+        false => Reaction::Answers(500, ""),
+        true => Reaction::Answers(200, ""),
+    });
+    world.notify(&[1, 2]).await;
+    world.db.forget_calls();
+    let due = async {
+        // The pointer and the home row of the failed delivery.
+        world.calls("BatchWriteItem", 2).await;
+        world.pass(secs(7));
+        world.begun(3).await;
+    };
+    assert_eq!(world.visit_meanwhile(200, due).await, Vec::<String>::new());
+    assert_eq!(world.posted(), [1, 2, 2]);
+}
+
+#[tokio::test]
+async fn a_visit_that_reads_again_leaves_an_event_that_is_still_being_recorded() {
+    let world = World::start().await;
+    let added = async {
+        // The relay has written two deliveries and only the second event. It writes the first one later, and then notifies
+        // the lane.
+        world.record_without_event(&event(2)).await;
+        world.record(&[event(3)], BODY).await;
+        world.db.forget_calls();
+        world.calls("Query", 2).await;
+        assert_eq!(world.posted(), [1]);
+        world.record(&[event(2)], BODY).await;
+        world.store().notify_webhook_lane(slot(), least(&[event(2)]), RESCUE).await.unwrap();
+        world.begun(3).await;
+    };
+    assert_eq!(world.visit_meanwhile(200, added).await, Vec::<String>::new());
+    assert_eq!(world.posted(), [1, 2, 3]);
 }

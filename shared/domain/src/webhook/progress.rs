@@ -98,6 +98,17 @@ impl LaneProgress {
         }
     }
 
+    /// Reads both ranges further, because rows may have been added after their ends were read, and pointers may be due
+    /// that were not.
+    pub fn look_again(&mut self, now: Timestamp) {
+        debug_assert!(self.is_read());
+        let is_due = |not_before: Timestamp| not_before <= now;
+        let is_unread =
+            |pointer: &Pointer| Some(*pointer) > self.read_to.waited && is_due(pointer.not_before);
+        self.fresh_is_read = false;
+        self.waiting_is_read = !self.next_due.is_some_and(is_due) && !self.left.iter().any(is_unread);
+    }
+
     /// Takes the next page of home rows, and returns the deliveries to process. `next` is the place from which there
     /// may be more; the rows between the page and that place have expired.
     pub fn take_fresh<'p>(&mut self, page: &'p [Delivery], next: Option<HomeKey>) -> Vec<&'p Delivery> {
@@ -185,6 +196,11 @@ impl LaneProgress {
         self.recorded.insert(home);
     }
 
+    /// Whether both ranges were read to their ends.
+    pub fn is_read(&self) -> bool {
+        self.waiting_is_read && self.fresh_is_read
+    }
+
     /// Whether the outcome of every delivery that was taken is recorded.
     pub fn is_idle(&self) -> bool {
         self.in_work.is_empty()
@@ -192,7 +208,7 @@ impl LaneProgress {
 
     /// Whether nothing is left to do before [`LaneProgress::next_wait`].
     pub fn is_done(&self) -> bool {
-        self.is_idle() && self.waiting_is_read && self.fresh_is_read
+        self.is_idle() && self.is_read()
     }
 
     /// When the next delivery is due that waits.

@@ -81,6 +81,9 @@ impl World {
             1 => self.take(),
             2 => self.handle(usize::from(choice)),
             3 => self.record(),
+            4 if self.progress.is_read() && self.reading.is_none() => {
+                self.progress.look_again(moment(self.now))
+            }
             _ => self.now += u64::from(choice % 3),
         }
         self.nothing_is_lost();
@@ -215,7 +218,7 @@ proptest! {
     #[test]
     fn a_visit_finishes_each_delivery_once_and_its_watermarks_pass_none(
         waits in prop::collection::vec(prop::option::of(0_u8..8), 0..8),
-        steps in prop::collection::vec((0_u8..5, any::<u8>()), 0..80),
+        steps in prop::collection::vec((0_u8..6, any::<u8>()), 0..80),
     ) {
         let mut world = World::start(&waits);
         for (step, choice) in steps {
