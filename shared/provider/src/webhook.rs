@@ -2,6 +2,7 @@
 
 mod pieces;
 mod read;
+mod repair;
 
 pub use pieces::{NotAWebhook, Piece, pieces};
 pub use read::{

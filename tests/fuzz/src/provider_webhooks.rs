@@ -26,7 +26,9 @@ pub fn run(input: &[u8]) {
         _ => input,
     };
     let Ok(pieces) = pieces(body) else { return };
-    let webhook: Value = serde_json::from_slice(body).unwrap();
+    pieces.iter().for_each(|piece| check(piece, body.len()));
+    // What Rust cannot read is replaced, so such a body cannot be compared.
+    let Ok(webhook) = serde_json::from_slice::<Value>(body) else { return };
     let (mut sent, mut changes) = (vec![], 0);
     for entry in webhook["entry"].as_array().unwrap() {
         for change in entry["changes"].as_array().into_iter().flatten() {
@@ -37,7 +39,6 @@ pub fn run(input: &[u8]) {
     let found: Vec<_> = pieces.iter().flat_map(|piece| items(&piece.value)).collect();
     assert_eq!(found, sent, "every item once");
     assert!(pieces.len() >= changes && pieces.len() <= changes + sent.len());
-    pieces.iter().for_each(|piece| check(piece, body.len()));
 }
 
 /// The items of a change, with the names of their lists.

@@ -10,6 +10,8 @@
 use domain::chunks_within;
 use serde_json::{Map, Value, json};
 
+use super::repair::repaired;
+
 /// A part of a webhook that can be processed alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
@@ -35,7 +37,7 @@ const MOST_BYTES: usize = 60_000;
 
 /// Divides a webhook into pieces. A change without such a list is one piece.
 pub fn pieces(body: &[u8]) -> Result<Vec<Piece>, NotAWebhook> {
-    let webhook: Value = serde_json::from_slice(body).map_err(|_| NotAWebhook)?;
+    let webhook = parsed(body)?;
     if webhook["object"] != "whatsapp_business_account" {
         return Err(NotAWebhook);
     }
@@ -53,6 +55,13 @@ pub fn pieces(body: &[u8]) -> Result<Vec<Piece>, NotAWebhook> {
         }
     }
     Ok(pieces)
+}
+
+/// A text of one customer can be unreadable for Rust. Then it is replaced, so that the others are read.
+fn parsed(body: &[u8]) -> Result<Value, NotAWebhook> {
+    serde_json::from_slice(body)
+        .or_else(|_| serde_json::from_str(&repaired(&String::from_utf8_lossy(body))))
+        .map_err(|_| NotAWebhook)
 }
 
 /// Where a piece without items keeps the time of its entry: such a change has no time of its own.
@@ -178,6 +187,37 @@ mod tests {
         let numbers = br#"{"object":"whatsapp_business_account","entry":[{"id":7,"changes":[{}]}]}"#;
         let piece = Piece { account: "7".to_owned(), field: String::new(), value: json!(null) };
         assert_eq!(pieces(numbers), Ok(vec![piece]));
+    }
+
+    #[test]
+    fn an_unreadable_item_takes_no_other_one_with_it() {
+        let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+        for (odd, read_as) in [
+            (r#""a\ud83d""#.as_bytes(), json!("a\u{fffd}")),
+            (b"1e999", json!("1e999")),
+            (b"\"a\xff\"", json!("a\u{fffd}")),
+            (b"\"a\x00\"", json!("a\0")),
+            ("\"a\u{ffff}\"".as_bytes(), json!("a\u{ffff}")),
+        ] {
+            let good = [message("1", json!("Ana")), message("3", json!("Eva"))];
+            let body = String::from_utf8(webhook(&json!({ "messages": [good[0], "ODD", good[1]] }))).unwrap();
+            let (before, after) = body.split_once("\"ODD\"").unwrap();
+            let odd_message = message("2", json!("ODD")).to_string();
+            let (head, tail) = odd_message.split_once("\"ODD\"").unwrap();
+            let body = [before.as_bytes(), head.as_bytes(), odd, tail.as_bytes(), after.as_bytes()].concat();
+            let [piece] = &pieces(&body).unwrap()[..] else { panic!("{odd:?}") };
+            assert_eq!(piece.value["messages"], json!([good[0], message("2", read_as), good[1]]));
+        }
+        let body =
+            String::from_utf8(webhook(&json!({ "messages": [message("1", json!("Ana")), "DEEP"] }))).unwrap();
+        let [piece] = &pieces(body.replace("\"DEEP\"", &deep).as_bytes()).unwrap()[..] else {
+            panic!("deep")
+        };
+        assert_eq!(piece.value["messages"][0], message("1", json!("Ana")));
+    }
+
+    fn message(id: &str, body: Value) -> Value {
+        json!({ "from": "34600111222", "id": id, "text": { "body": body } })
     }
 
     #[test]
