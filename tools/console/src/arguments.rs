@@ -5,7 +5,9 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use domain::text::operator_name;
-use domain::{Cellphone, ContactId, ContactRef, DeliveryId, Email, Unfit, UserId, UserRef, WorkspaceId};
+use domain::{
+    Cellphone, ContactId, ContactRef, DeliveryId, Email, Patch, Unfit, UserId, UserRef, WorkspaceId,
+};
 
 use crate::Result;
 use crate::output::Output;
@@ -36,6 +38,21 @@ pub(crate) fn workspace_ref(text: &str) -> Result<WorkspaceRef, Unfit> {
     }
 }
 
+/// Makes the arguments that name one thing of a workspace.
+macro_rules! one {
+    ($Name:ident { $(#[$help:meta])* $field:ident: $Type:ty = $value:literal, $parse:expr }) => {
+        #[derive(clap::Args)]
+        pub(crate) struct $Name {
+            #[command(flatten)]
+            pub(crate) within: $crate::arguments::InWorkspace,
+            $(#[$help])*
+            #[arg(long, value_name = $value, value_parser = $parse)]
+            pub(crate) $field: $Type,
+        }
+    };
+}
+pub(crate) use one;
+
 /// Parses one of a fixed set of words. Help, errors and completions list them.
 pub(crate) fn one_of<T: Clone + Send + Sync + 'static>(
     names: &'static [&'static str],
@@ -55,6 +72,15 @@ pub(crate) fn secret_text(
         (None, Some(file)) => Some(output.read(file)?.trim_end_matches(['\r', '\n']).to_owned()),
         (None, None) => None,
     })
+}
+
+/// The change of a setting that has an argument for its value and one that removes it.
+pub(crate) fn patch<T>(value: Option<T>, is_removed: bool) -> Patch<T> {
+    match value {
+        Some(value) => Patch::Set(value),
+        None if is_removed => Patch::Clear,
+        None => Patch::Keep,
+    }
 }
 
 /// Parses a user's id or e-mail address.

@@ -8,9 +8,9 @@ use domain::{
 };
 use serde_json::json;
 
-use crate::arguments::{InWorkspace, one_of};
+use crate::arguments::{InWorkspace, one, one_of};
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::Named;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -54,14 +54,10 @@ pub(crate) enum Verb {
     List(InWorkspace),
 }
 
-#[derive(Args)]
-pub(crate) struct OneAttribute {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneAttribute {
     /// The attribute's id.
-    #[arg(long, value_name = "ID", value_parser = AttributeId::parse)]
-    attribute: AttributeId,
-}
+    attribute: AttributeId = "ID", AttributeId::parse
+});
 
 #[derive(Args)]
 pub(crate) struct Create {
@@ -85,32 +81,29 @@ pub(crate) struct Create {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create(wanted) => {
-                let made = create(console, &wanted).await?;
-                output.one(view(&made, console.store.now()))
-            }
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create(wanted) => view(&create(console, &wanted).await?, console.store.now()).into(),
             Self::Archive(one) => {
                 let now = console.store.now();
-                one.change(console, |definition| Ok(definition.archived(now)), output).await
+                one.change(console, |definition| Ok(definition.archived(now))).await?.into()
             }
             Self::Unarchive(one) => {
                 let now = console.store.now();
-                one.change(console, |definition| Ok(definition.unarchived(now)), output).await
+                one.change(console, |definition| Ok(definition.unarchived(now))).await?.into()
             }
             Self::Rename { one, key_name } => {
                 let rename = |definition: &AttributeDefinition| {
                     definition.renamed(&key_name).map_err(Refusal::DefinitionChangeUnfit)
                 };
-                one.change(console, rename, output).await
+                one.change(console, rename).await?.into()
             }
             Self::AddValue { one, value } => {
                 let ids = console.store.ids();
                 let add = |definition: &AttributeDefinition| {
                     definition.with_value(&value, ids).map_err(Refusal::DefinitionChangeUnfit)
                 };
-                one.change(console, add, output).await
+                one.change(console, add).await?.into()
             }
             Self::RenameValue { one, value, to } => {
                 let rename = |definition: &AttributeDefinition| {
@@ -119,15 +112,15 @@ impl Verb {
                     };
                     definition.with_renamed_value(id, &to).map_err(Refusal::DefinitionChangeUnfit)
                 };
-                one.change(console, rename, output).await
+                one.change(console, rename).await?.into()
             }
             Self::List(within) => {
                 let workspace = console.workspace(&within).await?;
                 let (now, definitions) =
                     (console.store.now(), console.store.definitions(workspace.id).await?);
-                output.list(definitions.iter().map(|definition| view(definition, now)))
+                definitions.iter().map(|definition| view(definition, now)).collect()
             }
-        }
+        })
     }
 }
 
@@ -165,8 +158,7 @@ impl OneAttribute {
         self,
         console: &Console,
         change: impl Fn(&AttributeDefinition) -> Result<Option<AttributeDefinition>>,
-        output: &mut Output<'_>,
-    ) -> Result {
+    ) -> Result<View> {
         let (store, now) = (&console.store, console.store.now());
         let definition = changed(
             async || read(console, &self.within).await,
@@ -181,7 +173,7 @@ impl OneAttribute {
             },
             async |(workspace, _), next| store.change_definition(workspace, next).await,
         );
-        output.one(view(&definition.await?, now))
+        Ok(view(&definition.await?, now))
     }
 }
 

@@ -1,12 +1,12 @@
 //! `console brand ...`
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use domain::{Brand, BrandId, ChannelId, Lines, usage};
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, one};
 use crate::changed::{Decision, changed};
 use crate::line::lines_of;
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::{Named, unfit, unused};
 use crate::view::View;
 use crate::{Console, Result};
@@ -41,37 +41,27 @@ pub(crate) enum Verb {
     Delete(OneBrand),
 }
 
-#[derive(Args)]
-pub(crate) struct OneBrand {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneBrand {
     /// The brand's id.
-    #[arg(long, value_name = "ID", value_parser = BrandId::parse)]
-    brand: BrandId,
-}
+    brand: BrandId = "ID", BrandId::parse
+});
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create { within, name, id } => create(console, &within, &name, id, output).await,
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create { within, name, id } => create(console, &within, &name, id).await?.into(),
             Self::List(within) => {
                 let workspace = console.workspace(&within).await?;
                 let lines = console.store.lines(workspace.id).await?;
-                output.list(lines.brands.iter().map(view))
+                lines.brands.iter().map(view).collect()
             }
-            Self::Rename { one, name } => one.rename(console, &name, output).await,
-            Self::Delete(one) => one.delete(console, output).await,
-        }
+            Self::Rename { one, name } => one.rename(console, &name).await?.into(),
+            Self::Delete(one) => one.delete(console).await?.into(),
+        })
     }
 }
 
-async fn create(
-    console: &Console,
-    within: &InWorkspace,
-    name: &str,
-    id: Option<BrandId>,
-    output: &mut Output<'_>,
-) -> Result {
+async fn create(console: &Console, within: &InWorkspace, name: &str, id: Option<BrandId>) -> Result<View> {
     let store = &console.store;
     let workspace = console.workspace(within).await?.id;
     let id = id
@@ -86,7 +76,7 @@ async fn create(
         },
         async |(workspace, _), next| store.create_brand(workspace, next).await,
     );
-    output.one(view(&brand.await?))
+    Ok(view(&brand.await?))
 }
 
 impl OneBrand {
@@ -94,7 +84,7 @@ impl OneBrand {
         Named::Brand.found(lines.brand(&self.brand), self.brand.as_str())
     }
 
-    async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result {
+    async fn rename(&self, console: &Console, name: &str) -> Result<View> {
         let brand = changed(
             async || lines_of(console, &self.within).await,
             |(_, lines)| {
@@ -105,10 +95,10 @@ impl OneBrand {
             },
             async |(workspace, _), next| console.store.change_brand(workspace, next).await,
         );
-        output.one(view(&brand.await?))
+        Ok(view(&brand.await?))
     }
 
-    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result {
+    async fn delete(&self, console: &Console) -> Result<View> {
         let store = &console.store;
         let brand = changed(
             async || {
@@ -123,7 +113,7 @@ impl OneBrand {
             },
             async |(workspace, ..), brand| store.delete_brand(workspace, brand).await,
         );
-        output.one(View::deleted("brandId", brand.await?.id.as_str()))
+        Ok(View::deleted("brandId", brand.await?.id.as_str()))
     }
 }
 

@@ -6,14 +6,12 @@ use clap::{Args, Subcommand};
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::{CaptureChange, CaptureKnown};
 use domain::settings::template::{ContactField, Source, Variable};
-use domain::{
-    BrandId, Capture, CaptureKey, Lines, Patch, Secret, Template, TemplateId, WebOrigin, Workspace,
-};
+use domain::{BrandId, Capture, CaptureKey, Lines, Secret, Template, TemplateId, WebOrigin, Workspace};
 use futures::try_join;
 
-use crate::arguments::{InWorkspace, secret_text};
+use crate::arguments::{InWorkspace, patch, secret_text};
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::{Named, unfit};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -88,7 +86,7 @@ pub(crate) struct CaptchaSecret {
     secret_file: Option<PathBuf>,
 }
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Removals {
     /// An origin whose pages may no longer send leads; repeat for several.
     #[arg(long = "remove-origin", value_name = "ORIGIN", value_parser = WebOrigin::written)]
@@ -108,60 +106,40 @@ pub(crate) struct Removals {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
             Self::Enable { within, settings } => {
                 let secret = settings.secret.read(output)?;
-                let change = CaptureChange { enabled: Some(true), ..settings.change() };
-                change_settings(console, &within, &change, secret, output).await
+                let change = settings.change(Some(true), Removals::default());
+                change_settings(console, &within, &change, secret).await?
             }
             Self::Set { within, settings, removals } => {
                 let secret = settings.secret.read(output)?;
-                let change = removals.also(settings.change());
-                change_settings(console, &within, &change, secret, output).await
+                let change = settings.change(None, removals);
+                change_settings(console, &within, &change, secret).await?
             }
-            Self::Disable(within) => disable(console, &within, output).await,
+            Self::Disable(within) => disable(console, &within).await?.into(),
             Self::Show(within) => {
                 let (around, capture) = Around::set_up(console, &within).await?;
-                output.one(around.view(&capture, console).await?)
+                around.view(&capture, console).await?.into()
             }
-            Self::RotateKey(within) => rotate_key(console, &within, output).await,
-        }
+            Self::RotateKey(within) => rotate_key(console, &within).await?,
+        })
     }
 }
 
 impl Settings {
-    fn change(self) -> CaptureChange {
+    fn change(self, enabled: Option<bool>, removals: Removals) -> CaptureChange {
         CaptureChange {
-            enabled: None,
+            enabled,
             add_origins: self.origins,
-            remove_origins: vec![],
-            brand: given(self.brand),
-            template: given(self.template),
+            remove_origins: removals.remove_origins,
+            brand: patch(self.brand, removals.no_brand),
+            template: patch(self.template, removals.no_template),
             threshold: self.threshold,
-            daily_cap: given(self.daily_cap),
-            phone_cap: given(self.phone_cap),
+            daily_cap: patch(self.daily_cap, removals.no_daily_cap),
+            phone_cap: patch(self.phone_cap, removals.no_phone_cap),
             rate: self.rate,
-        }
-    }
-}
-
-fn given<T>(value: Option<T>) -> Patch<T> {
-    value.map_or(Patch::Keep, Patch::Set)
-}
-
-impl Removals {
-    fn also(self, change: CaptureChange) -> CaptureChange {
-        fn cleared<T>(clears: bool, otherwise: Patch<T>) -> Patch<T> {
-            if clears { Patch::Clear } else { otherwise }
-        }
-        CaptureChange {
-            remove_origins: self.remove_origins,
-            brand: cleared(self.no_brand, change.brand),
-            template: cleared(self.no_template, change.template),
-            daily_cap: cleared(self.no_daily_cap, change.daily_cap),
-            phone_cap: cleared(self.no_phone_cap, change.phone_cap),
-            ..change
         }
     }
 }
@@ -221,15 +199,17 @@ async fn change_settings(
     within: &InWorkspace,
     change: &CaptureChange,
     secret: Option<Secret>,
-    output: &mut Output<'_>,
-) -> Result {
+) -> Result<Report> {
     let store = &console.store;
     let read = async || {
         let mut around = Around::read(console, within).await?;
         around.has_secret |= secret.is_some();
         let next = match &around.capture {
             Some(capture) => capture.changed(change, store.now())?.unwrap_or_else(|| capture.clone()),
-            None => Capture::new(around.workspace.id, console.capture_key(), store.now()).with(change)?,
+            None => {
+                Capture::new(around.workspace.id, CaptureKey::from_entropy(console.numbers()), store.now())
+                    .with(change)?
+            }
         };
         let template = around.template(&next, console).await?;
         Ok((around, next, template))
@@ -251,8 +231,7 @@ async fn change_settings(
         }
     };
     let (view, remark) = changed(read, decide, write).await?;
-    output.one(view)?;
-    remark.map_or(Ok(()), |remark| output.remark(&remark))
+    Ok(Report::from(view).remarks(remark))
 }
 
 fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Result {
@@ -286,17 +265,17 @@ fn asked_of_visitors(template: &Template) -> Option<String> {
     })
 }
 
-async fn disable(console: &Console, within: &InWorkspace, output: &mut Output<'_>) -> Result {
+async fn disable(console: &Console, within: &InWorkspace) -> Result<View> {
     let change = CaptureChange { enabled: Some(false), ..CaptureChange::default() };
     let disabled = |capture: &Capture| Ok(capture.changed(&change, console.store.now())?);
-    output.one(replaced(console, within, disabled).await?)
+    replaced(console, within, disabled).await
 }
 
-async fn rotate_key(console: &Console, within: &InWorkspace, output: &mut Output<'_>) -> Result {
-    let key = console.capture_key();
+async fn rotate_key(console: &Console, within: &InWorkspace) -> Result<Report> {
+    let key = CaptureKey::from_entropy(console.numbers());
     let rekeyed = |capture: &Capture| Ok(Some(capture.rekeyed(key.clone(), console.store.now())));
-    output.one(replaced(console, within, rekeyed).await?)?;
-    output.remark("Give the pages the new key now: leads with the previous key are refused.")
+    let view = replaced(console, within, rekeyed).await?;
+    Ok(Report::from(view).remark("Give the pages the new key now: leads with the previous key are refused."))
 }
 
 async fn replaced(
@@ -311,17 +290,6 @@ async fn replaced(
     );
     let capture = capture.await?;
     Around::read(console, within).await?.view(&capture, console).await
-}
-
-impl Console {
-    fn capture_key(&self) -> CaptureKey {
-        let number = || {
-            let mut bytes = [0; 8];
-            self.random.fill(&mut bytes);
-            u64::from_le_bytes(bytes)
-        };
-        CaptureKey::from_entropy(std::array::from_fn(|_| number()))
-    }
 }
 
 /// The lead capture settings, without the captcha secret.

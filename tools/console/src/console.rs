@@ -25,18 +25,26 @@ pub struct Console {
 }
 
 impl Console {
+    /// Random bytes, for keys and secrets.
+    pub(crate) fn entropy<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.random.fill(&mut bytes);
+        bytes
+    }
+
+    /// Random numbers, for keys.
+    pub(crate) fn numbers<const N: usize>(&self) -> [u64; N] {
+        std::array::from_fn(|_| u64::from_le_bytes(self.entropy()))
+    }
+
     /// Reads an endpoint and refuses it if it is disabled.
     pub(crate) async fn endpoint_to_call(
         &self,
         workspace: WorkspaceId,
         id: EndpointId,
     ) -> Result<WebhookEndpoint> {
-        let endpoint =
-            self.store.endpoint(workspace, id).await?.ok_or_else(|| Named::Endpoint.unknown(id))?;
-        if !endpoint.is_enabled() {
-            return Err(Refusal::EndpointDisabled(id));
-        }
-        Ok(endpoint)
+        let endpoint = Named::Endpoint.found(self.store.endpoint(workspace, id).await?, id)?;
+        if endpoint.is_enabled() { Ok(endpoint) } else { Err(Refusal::EndpointDisabled(id)) }
     }
 
     /// Reads the workspace of a verb.

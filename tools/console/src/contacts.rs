@@ -14,7 +14,7 @@ use clap::Subcommand;
 
 use crate::arguments::InWorkspace;
 use crate::export::{Destination, Formulas};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::{Console, Result};
 use file::Source;
 use find::{List, OneContact, Search};
@@ -62,11 +62,11 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<Report> {
         match self {
-            Self::List(wanted) => wanted.run(console, output).await,
-            Self::Search(wanted) => wanted.run(console, output).await,
-            Self::Show(one) => one.show(console, output).await,
+            Self::List(wanted) => wanted.run(console).await,
+            Self::Search(wanted) => wanted.run(console).await,
+            Self::Show(one) => Ok(one.show(console).await?.into()),
             Self::Import { within, file, dry_run, rejects, raw } => {
                 let workspace = console.workspace(&within).await?;
                 let source = Source { file: &file, formulas: Formulas::of(raw) };

@@ -10,8 +10,8 @@ use futures::future::{try_join, try_join_all};
 use serde_json::json;
 use store::{ConversationQuery, Entry, SendingState, Store};
 
-use crate::arguments::{InWorkspace, contact_ref, one_of, user_ref};
-use crate::output::Output;
+use crate::arguments::{InWorkspace, contact_ref, one, one_of, user_ref};
+use crate::output::{Output, Report};
 use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
 use crate::view::View;
@@ -26,14 +26,10 @@ pub(crate) enum Verb {
     Show(OneConversation),
 }
 
-#[derive(Args)]
-pub(crate) struct OneConversation {
-    #[command(flatten)]
-    pub(crate) within: InWorkspace,
+one!(OneConversation {
     /// The conversation's id.
-    #[arg(long, value_name = "ID", value_parser = ConversationId::parse)]
-    pub(crate) conversation: ConversationId,
-}
+    conversation: ConversationId = "ID", ConversationId::parse
+});
 
 #[derive(Args)]
 pub(crate) struct List {
@@ -56,14 +52,11 @@ pub(crate) struct List {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::List(wanted) => {
-                let listed = wanted.find(console).await?;
-                listed.show(output, row, |conversation| conversation.id)
-            }
-            Self::Show(one) => show(console, &one, output).await,
-        }
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::List(wanted) => wanted.find(console).await?.report(row, |conversation| conversation.id),
+            Self::Show(one) => show(console, &one).await?.into(),
+        })
     }
 }
 
@@ -85,10 +78,10 @@ impl List {
 
 /// Reads a conversation, and refuses an unknown one.
 pub(crate) async fn known(store: &Store, workspace: WorkspaceId, id: ConversationId) -> Result<Conversation> {
-    store.conversation(workspace, id).await?.ok_or_else(|| Named::Conversation.unknown(id))
+    Named::Conversation.found(store.conversation(workspace, id).await?, id)
 }
 
-async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>) -> Result {
+async fn show(console: &Console, one: &OneConversation) -> Result<View> {
     let (workspace, id) = (console.workspace(&one.within).await?.id, one.conversation);
     let store = &console.store;
     let found = try_join(store.conversation_and_seen(workspace, id), store.lane_state(workspace, id)).await?;
@@ -97,7 +90,7 @@ async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>)
     };
     let shown = conversation.with_seen(&seen);
     let windows = windows(store, &shown).await?;
-    output.one(details(&shown, &windows, &lane))
+    Ok(details(&shown, &windows, &lane))
 }
 
 /// Until when WhatsApp accepts texts and files to each customer of a conversation.

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
@@ -13,14 +13,12 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
         let Self::Rotate = self;
-        let mut fresh = [0; 32];
-        console.random.fill(&mut fresh);
-        if !console.store.rotate_cursor_key(fresh).await? {
+        if !console.store.rotate_cursor_key(console.entropy()).await? {
             return Err(Refusal::CursorKeyTooYoung);
         }
         let said = "the new key opens cursors at once and seals them in five minutes";
-        output.one(View::new().json("rotated", true).cell("rotated", said))
+        Ok(View::new().json("rotated", true).cell("rotated", said).into())
     }
 }

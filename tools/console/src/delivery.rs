@@ -5,15 +5,15 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, HomeKey,
-    WebhookEndpoint, WorkspaceId,
+    JobState, WebhookEndpoint, WorkspaceId,
 };
 use serde_json::Value;
 
-use crate::arguments::{InWorkspace, delivery_id, one_of};
+use crate::arguments::{InWorkspace, delivery_id, one, one_of};
 use crate::deliveries::{After, Deliveries, Found};
 use crate::jobs::{JobRequest, Waiting};
 use crate::moment::{Moment, to_repeat};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::Named;
 use crate::view::{View, beginning};
 use crate::{Console, Refusal, Result};
@@ -50,14 +50,11 @@ pub(crate) enum Verb {
     Replay(Replay),
 }
 
-#[derive(Args)]
-pub(crate) struct OneDelivery {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneDelivery {
     /// The delivery's id, as `delivery list` prints it: <event id>.<endpoint id>.
-    #[arg(long, value_name = "ID", value_parser = delivery_id)]
-    delivery: DeliveryId,
-}
+    delivery: DeliveryId = "ID",
+    delivery_id
+});
 
 #[derive(Args)]
 pub(crate) struct Replay {
@@ -102,13 +99,13 @@ pub(crate) struct List {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::List(wanted) => output.list(wanted.find(console).await?.iter().map(view)),
-            Self::Show { one, body } => show(console, &one, body, output).await,
-            Self::Retry { one, waiting } => retry(console, &one, &waiting, output).await,
-            Self::Replay(wanted) => wanted.run(console, output).await,
-        }
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::List(wanted) => wanted.find(console).await?.iter().map(view).collect(),
+            Self::Show { one, body } => show(console, &one, body).await?.into(),
+            Self::Retry { one, waiting } => retry(console, &one, &waiting).await?,
+            Self::Replay(wanted) => wanted.report(console).await?,
+        })
     }
 }
 
@@ -142,7 +139,7 @@ async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> 
     event.map(|event| HomeKey { at: event.at, event: event.id }).ok_or_else(|| Named::Delivery.unknown(id))
 }
 
-async fn show(console: &Console, one: &OneDelivery, with_body: bool, output: &mut Output<'_>) -> Result {
+async fn show(console: &Console, one: &OneDelivery, with_body: bool) -> Result<View> {
     let store = &console.store;
     let found = one.read(console).await?;
     let delivery = &found.0;
@@ -158,7 +155,7 @@ async fn show(console: &Console, one: &OneDelivery, with_body: bool, output: &mu
         .json("attemptLog", attempts.iter().map(attempt_view).collect::<Vec<_>>())
         .lines("log", attempts.iter().flat_map(attempt_lines));
     // Only `--body` requests the body. Without it, this row is absent.
-    output.one(match body {
+    Ok(match body {
         Some(body) => details.text("body", "body", String::from_utf8_lossy(&body)),
         None => details,
     })
@@ -190,22 +187,19 @@ fn because(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Option<&'
     }
 }
 
-async fn retry(console: &Console, one: &OneDelivery, waiting: &Waiting, output: &mut Output<'_>) -> Result {
+async fn retry(console: &Console, one: &OneDelivery, waiting: &Waiting) -> Result<Report> {
     let (delivery, _) = one.read(console).await?;
     console.endpoint_to_call(delivery.slot.workspace, delivery.slot.endpoint).await?;
-    let requested =
-        JobRequest::retry(&delivery).submit(console).await?.view(console, waiting, output).await?;
-    output.one(requested.view())?;
-    requested.end()?;
-    if !requested.waited || requested.job.delivered > 0 {
-        return Ok(());
+    let requested = JobRequest::retry(&delivery).submit(console).await?.job(console, waiting).await?;
+    let report = requested.report(requested.view());
+    if !requested.waited || requested.job.delivered > 0 || requested.job.state != JobState::Done {
+        return Ok(report);
     }
     // The job passes over a delivery that was attempted since its request.
     let (delivery, _) = one.read(console).await?;
-    match delivery.state {
-        DeliveryState::Delivered => Ok(()),
-        _ => Err(Refusal::NotDelivered { delivery: delivery.id(), last: last(&delivery) }),
-    }
+    let is_delivered = delivery.state == DeliveryState::Delivered;
+    let failure = || Refusal::NotDelivered { delivery: delivery.id(), last: last(&delivery) };
+    Ok(report.failed((!is_delivered).then(failure)))
 }
 
 /// The status of the last answer, or the error if there was no answer.
@@ -218,16 +212,14 @@ fn last(delivery: &Delivery) -> String {
 }
 
 impl Replay {
-    async fn run(&self, console: &Console, output: &mut Output<'_>) -> Result {
+    async fn report(&self, console: &Console) -> Result<Report> {
         let workspace = console.workspace(&self.within).await?.id;
         let endpoint = console.endpoint_to_call(workspace, self.endpoint).await?;
         let now = console.store.now();
         let until = self.until.map(|until| until.ago(now));
         let request = JobRequest::replay(&endpoint, self.since.ago(now), until, now)?;
-        if let Some(remark) = to_repeat(&[("--since", Some(self.since)), ("--until", self.until)], now) {
-            output.remark(&remark)?;
-        }
-        request.submit(console).await?.show(console, &self.waiting, output).await
+        let report = request.submit(console).await?.report(console, &self.waiting).await?;
+        Ok(report.remarks(to_repeat(&[("--since", Some(self.since)), ("--until", self.until)], now)))
     }
 }
 

@@ -11,7 +11,7 @@ use runtime::{Metrics, SystemClock};
 
 use crate::beside::Buckets;
 use crate::jobs::FIRST_DUE;
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 use list::{List, OneEvent};
@@ -57,17 +57,17 @@ struct Which {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::List(wanted) => wanted.run(console, output).await,
-            Self::Show(one) => one.show(console, output).await,
-            Self::Redrive(wanted) => wanted.run(console, output).await,
-        }
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::List(wanted) => wanted.report(console).await?,
+            Self::Show(one) => one.show(console).await?.into(),
+            Self::Redrive(wanted) => wanted.report(console).await?,
+        })
     }
 }
 
 impl Redrive {
-    async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
+    async fn report(self, console: &Console) -> Result<Report> {
         let beside = console.beside.known(self.buckets).await?;
         let bucket = &beside.failures;
         let failures = oldest_first(bucket, self.which.prefix.as_deref().unwrap_or_default()).await?;
@@ -88,8 +88,8 @@ impl Redrive {
             done.push(redrive(relay, bucket, failure).await?);
         }
         let failed = done.iter().filter(|object| object.reason.is_some()).count();
-        output.list(done.iter().map(view))?;
-        if failed == 0 { Ok(()) } else { Err(Refusal::NotRelayed { failed, of: done.len() }) }
+        let failure = (failed > 0).then_some(Refusal::NotRelayed { failed, of: done.len() });
+        Ok(done.iter().map(view).collect::<Report>().failed(failure))
     }
 }
 

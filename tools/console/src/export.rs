@@ -9,7 +9,7 @@ use clap::Args;
 use store::Page;
 
 use crate::escape::printable;
-use crate::output::{Output, json_of};
+use crate::output::{Output, Report, json_of};
 use crate::view::View;
 use crate::{Refusal, Result};
 
@@ -110,7 +110,7 @@ impl Destination {
         cells: impl Fn(&T) -> Vec<Cell>,
         view: impl Fn(&T) -> View,
         output: &mut Output<'_>,
-    ) -> Result {
+    ) -> Result<Report> {
         let formulas = Formulas::of(self.raw);
         let in_file =
             |cells: Vec<Cell>| cells.into_iter().map(|cell| cell.written(formulas)).collect::<Vec<_>>();
@@ -118,7 +118,7 @@ impl Destination {
             let mut to = File::create(path).map_err(|error| unwritable(path, &error))?;
             let exported = csv_pages(header, read, |row| in_file(cells(row)), &mut to).await?;
             let view = View::new().value("exported", "exported", exported);
-            return output.one(view.text("file", "file", path.display()));
+            return Ok(view.text("file", "file", path.display()).into());
         }
         let written = if output.is_json() {
             json_pages(read, view, output.raw()).await
@@ -131,7 +131,7 @@ impl Destination {
             };
             csv_pages(header, read, cells, output.raw()).await.map(|_| ())
         };
-        Output::may_be_cut(written)
+        Output::may_be_cut(written).map(|()| Report::written())
     }
 }
 

@@ -25,7 +25,7 @@ use store::{LaneJob, NotifyResult};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use crate::output::Output;
+use crate::output::Report;
 use crate::refusal::Named;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -216,20 +216,11 @@ impl RequestedJob {
     const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(4)];
 
     /// The current state of the job, or its final state if the command waits for it.
-    pub(crate) async fn view(
-        &self,
-        console: &Console,
-        waiting: &Waiting,
-        output: &mut Output<'_>,
-    ) -> Result<RequestedJobView> {
-        if self.unqueued > 0 {
-            output.remark("The queue did not accept the message: the job begins within three minutes.")?;
-        }
+    pub(crate) async fn job(&self, console: &Console, waiting: &Waiting) -> Result<RequestedJobView> {
         let until = waiting.wait.map(|seconds| (seconds, Instant::now() + Duration::from_secs(seconds)));
         let [mut pause, longest] = Self::PAUSES;
         loop {
-            let jobs = jobs_of(console, self.id, &self.slots).await?;
-            let job = JobView::of(&jobs).ok_or_else(|| Named::Job.unknown(self.id))?;
+            let job = JobView::read(console, self.id, &self.slots).await?;
             match until {
                 Some((seconds, until)) if job.state == JobState::Active => {
                     if Instant::now() >= until {
@@ -239,17 +230,17 @@ impl RequestedJob {
                     pause = longest.min(2 * pause);
                 }
                 _ => {
-                    return Ok(RequestedJobView { job, asked_before: !self.is_new, waited: until.is_some() });
+                    let (asked_before, is_unqueued) = (!self.is_new, self.unqueued > 0);
+                    return Ok(RequestedJobView { job, asked_before, is_unqueued, waited: until.is_some() });
                 }
             }
         }
     }
 
     /// Shows the job.
-    pub(crate) async fn show(&self, console: &Console, waiting: &Waiting, output: &mut Output<'_>) -> Result {
-        let view = self.view(console, waiting, output).await?;
-        output.one(view.view())?;
-        view.end()
+    pub(crate) async fn report(&self, console: &Console, waiting: &Waiting) -> Result<Report> {
+        let job = self.job(console, waiting).await?;
+        Ok(job.report(job.view()))
     }
 }
 
@@ -259,6 +250,7 @@ pub(crate) struct RequestedJobView {
     /// Whether an earlier command requested it.
     pub(crate) asked_before: bool,
     pub(crate) waited: bool,
+    is_unqueued: bool,
 }
 
 impl RequestedJobView {
@@ -266,12 +258,14 @@ impl RequestedJobView {
         self.job.view().value("askedBefore", "requested before", self.asked_before)
     }
 
-    /// The result of the command that shows this.
-    pub(crate) fn end(&self) -> Result {
-        match self.waited && self.job.state == JobState::Cancelled {
-            true => Err(Refusal::JobCancelled(self.job.id.to_string())),
-            false => Ok(()),
-        }
+    /// What the command that requested the job shows: this view, what delays the job, and a failure if the command waited for
+    /// a job that was cancelled.
+    pub(crate) fn report(&self, view: View) -> Report {
+        let is_delayed = self.is_unqueued && self.job.state == JobState::Active;
+        let delay = "The queue did not accept the message: the job begins within three minutes.";
+        let is_cancelled = self.waited && self.job.state == JobState::Cancelled;
+        let cancelled = is_cancelled.then(|| Refusal::JobCancelled(self.job.id.to_string()));
+        Report::from(view).remarks(is_delayed.then_some(delay)).failed(cancelled)
     }
 }
 
@@ -280,7 +274,7 @@ pub(crate) struct JobView {
     id: JobId,
     endpoint: EndpointId,
     kind: JobKind,
-    state: JobState,
+    pub(crate) state: JobState,
     attempted: u64,
     pub(crate) delivered: u64,
     passed_over: u64,
@@ -306,6 +300,11 @@ impl JobView {
             asked_at: newest(rows, |job| job.created_at),
             moved_at: newest(rows, |job| job.updated_at),
         })
+    }
+
+    /// Reads a job. An unknown one is refused.
+    async fn read(console: &Console, id: JobId, slots: &[Slot]) -> Result<Self> {
+        Named::Job.found(Self::of(&jobs_of(console, id, slots).await?), id)
     }
 
     /// The jobs of an endpoint: all active ones and the 20 last requested ended ones, newest first.
@@ -379,19 +378,10 @@ fn newest(rows: &[LaneJob], moment: fn(&Job) -> Timestamp) -> Timestamp {
 }
 
 /// Cancels a job in all slots of its endpoint and shows how far it was executed.
-pub(crate) async fn cancel(
-    console: &Console,
-    endpoint: &WebhookEndpoint,
-    id: JobId,
-    output: &mut Output<'_>,
-) -> Result {
+pub(crate) async fn cancel(console: &Console, endpoint: &WebhookEndpoint, id: JobId) -> Result<View> {
     let slots: Vec<Slot> = endpoint.all_slots().collect();
     let rows = jobs_of(console, id, &slots).await?;
     try_join_all(rows.iter().map(|of| console.store.cancel_job(of))).await?;
-    let rows = jobs_of(console, id, &slots).await?;
-    let job = JobView::of(&rows).ok_or_else(|| Named::Job.unknown(id))?;
-    match job.state == JobState::Done {
-        true => Err(Refusal::JobDone(id)),
-        false => output.one(job.view()),
-    }
+    let job = JobView::read(console, id, &slots).await?;
+    if job.state == JobState::Done { Err(Refusal::JobDone(id)) } else { Ok(job.view()) }
 }

@@ -7,7 +7,7 @@ use store::Revoked;
 
 use crate::arguments::InWorkspace;
 use crate::moment::Moment;
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::{Named, unfit};
 use crate::view::View;
 use crate::{Console, Result};
@@ -50,23 +50,23 @@ pub(crate) struct Create {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create(wanted) => create(console, &wanted, output).await,
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create(wanted) => create(console, &wanted).await?,
             Self::List(within) => {
                 let workspace = console.workspace(&within).await?;
                 let keys = console.store.api_keys(workspace.id).await?;
                 let ids: Vec<KeyId> = keys.iter().map(|key| key.id).collect();
                 let uses = console.store.last_uses(workspace.id, &ids).await?;
                 let used = |used: Option<Timestamp>| View::new().optional("lastUsedAt", "last used", used);
-                output.list(keys.iter().zip(uses).map(|(key, at)| view(key).and(used(at))))
+                keys.iter().zip(uses).map(|(key, at)| view(key).and(used(at))).collect()
             }
-            Self::Revoke { within, key } => revoke(console, &within, key, output).await,
-        }
+            Self::Revoke { within, key } => revoke(console, &within, key).await?.into(),
+        })
     }
 }
 
-async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
+async fn create(console: &Console, wanted: &Create) -> Result<Report> {
     let store = &console.store;
     let workspace = console.workspace(&wanted.within).await?;
     let grant = Grant {
@@ -78,27 +78,17 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     let id = KeyId::generate(store.ids());
     let key = ApiKey::new(id, workspace.id, &wanted.name, grant, store.now())
         .map_err(unfit("The key cannot be created"))?;
-    let token = ApiKeyToken::from_entropy(entropy(console));
+    let token = ApiKeyToken::from_entropy(console.numbers());
     store.create_api_key(&token.sha256_hex(), &key).await?;
-    output.one(View::new().text("apiKey", "API key", token.expose()).and(view(&key)))?;
-    output.remark("Save the API key now: only its hash is stored, and it is not shown again.")
+    let view = View::new().text("apiKey", "API key", token.expose()).and(view(&key));
+    Ok(Report::from(view).remark("Save the API key now: only its hash is stored, and it is not shown again."))
 }
 
-fn entropy(console: &Console) -> [u64; 8] {
-    let mut numbers = [0; 8];
-    for number in &mut numbers {
-        let mut bytes = [0; 8];
-        console.random.fill(&mut bytes);
-        *number = u64::from_le_bytes(bytes);
-    }
-    numbers
-}
-
-async fn revoke(console: &Console, within: &InWorkspace, key: KeyId, output: &mut Output<'_>) -> Result {
+async fn revoke(console: &Console, within: &InWorkspace, key: KeyId) -> Result<View> {
     let workspace = console.workspace(within).await?;
     match console.store.revoke_api_key(workspace.id, key).await? {
         Revoked::Done | Revoked::Already => {
-            output.one(View::new().text("keyId", "revoked key", key).json("revoked", true))
+            Ok(View::new().text("keyId", "revoked key", key).json("revoked", true))
         }
         Revoked::Unknown => Err(Named::Key.unknown(key)),
     }

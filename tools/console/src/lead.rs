@@ -6,11 +6,11 @@ use futures::future::try_join;
 use serde_json::Value;
 use store::{LeadPage, Page, Store};
 
-use crate::arguments::{InWorkspace, one_of};
+use crate::arguments::{InWorkspace, one, one_of};
 use crate::changed::{Decision, changed};
 use crate::export::{Cell, Destination};
 use crate::message::{progress_view, tries};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
 use crate::unsent;
@@ -57,25 +57,21 @@ pub(crate) struct List {
     after: Option<LeadId>,
 }
 
-#[derive(Args)]
-pub(crate) struct OneLead {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneLead {
     /// The lead's id: the requestId of the response.
-    #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
-    lead: LeadId,
-}
+    lead: LeadId = "ID", LeadId::parse
+});
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::List(wanted) => wanted.find(console).await?.show(output, row, |lead| lead.id),
-            Self::Export { within, state, to } => export(console, &within, state, &to, output).await,
-            Self::Show(one) => output.one(details(&one.read(console).await?)),
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::List(wanted) => wanted.find(console).await?.report(row, |lead| lead.id),
+            Self::Export { within, state, to } => export(console, &within, state, &to, output).await?,
+            Self::Show(one) => details(&one.read(console).await?).into(),
             Self::Retry { one, may_send_twice } => {
-                output.one(details(&retry(console, &one, may_send_twice).await?))
+                details(&retry(console, &one, may_send_twice).await?).into()
             }
-        }
+        })
     }
 }
 
@@ -85,8 +81,8 @@ impl List {
         let from = match self.after {
             None => None,
             Some(id) => {
-                let last = console.store.lead(workspace, id).await?.ok_or_else(|| Named::Lead.unknown(id))?;
-                Some(LeadPage::behind(&last))
+                let last = console.store.lead(workspace, id).await?;
+                Some(LeadPage::behind(&Named::Lead.found(last, id)?))
             }
         };
         let read = async |missing, from: Option<String>| {
@@ -114,7 +110,7 @@ async fn export(
     state: Option<LeadState>,
     to: &Destination,
     output: &mut Output<'_>,
-) -> Result {
+) -> Result<Report> {
     let workspace = console.workspace(within).await?.id;
     let read = async |from| page_of(console, workspace, state, from, Store::MOST_LEADS).await;
     let header = COLUMNS.iter().map(|(name, _)| (*name).to_owned()).collect();

@@ -66,7 +66,7 @@ pub(crate) use refusal::Result;
 use completions::Completions;
 use escape::printable;
 use failure::Failure;
-use output::Output;
+use output::{Output, Report};
 
 /// The version and the git revision of the checkout from which the console was built.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CONSOLE_REVISION"), ")");
@@ -107,7 +107,7 @@ macro_rules! nouns {
         )*}
 
         impl Console {
-            async fn carry_out(&self, noun: Noun, output: &mut Output<'_>) -> Result {
+            async fn carry_out(&self, noun: Noun, output: &mut Output<'_>) -> Result<Report> {
                 match noun {$(
                     Noun::$noun(verb) => verb.run(self, output).await,
                 )*}
@@ -225,7 +225,8 @@ async fn execute(
             irreversible::confirm(&console, matches, terminal).await?;
             let mut output = Output::new(cli.json, cli.color, terminal);
             // The future is boxed. Otherwise the compiler would build one very deep type from the states of all verbs.
-            Box::pin(console.carry_out(noun, &mut output)).await
+            let report = Box::pin(console.carry_out(noun, &mut output)).await?;
+            output.report(report)
         }
     }
 }

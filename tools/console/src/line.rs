@@ -8,9 +8,9 @@ use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspa
 use futures::try_join;
 use store::{ConversationQuery, LineCreated, StoreError};
 
-use crate::arguments::{InWorkspace, secret_text};
+use crate::arguments::{InWorkspace, one, secret_text};
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::{Named, unfit, unused};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -73,14 +73,10 @@ pub(crate) struct Create {
     is_default: bool,
 }
 
-#[derive(Args)]
-pub(crate) struct OneLine {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneLine {
     /// The line's id at the provider: WhatsApp's phone number id.
-    #[arg(long, value_name = "ID", value_parser = ChannelId::parse)]
-    channel: ChannelId,
-}
+    channel: ChannelId = "ID", ChannelId::parse
+});
 
 /// A file hides the token. Other users of a machine can see the arguments of a process.
 #[derive(Args)]
@@ -95,22 +91,22 @@ pub(crate) struct Token {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create(wanted) => create(console, &wanted, output).await,
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create(wanted) => create(console, &wanted, output).await?.into(),
             Self::List(within) => {
                 let (workspace, lines) = lines_of(console, &within).await?;
-                output.list(lines.lines.iter().map(|line| view(line, &workspace)))
+                lines.lines.iter().map(|line| view(line, &workspace)).collect()
             }
-            Self::Default { one, of_brand: false } => output.one(one.make_default(console).await?),
-            Self::Default { one, of_brand: true } => output.one(one.make_brands_line(console).await?),
-            Self::Rename { one, name } => output.one(one.rename(console, &name).await?),
-            Self::Delete(one) => one.delete(console, output).await,
+            Self::Default { one, of_brand: false } => one.make_default(console).await?.into(),
+            Self::Default { one, of_brand: true } => one.make_brands_line(console).await?.into(),
+            Self::Rename { one, name } => one.rename(console, &name).await?.into(),
+            Self::Delete(one) => one.delete(console).await?.into(),
             Self::Token { one, token } => {
                 let token = token.read(output)?;
-                output.one(one.set_token(console, &token).await?)
+                one.set_token(console, &token).await?.into()
             }
-        }
+        })
     }
 }
 
@@ -128,7 +124,7 @@ impl OneLine {
     }
 }
 
-async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
+async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<View> {
     let store = &console.store;
     let OneLine { within, channel } = &wanted.one;
     let (brand, account) = (wanted.brand.clone(), wanted.business_account.clone());
@@ -153,7 +149,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         },
     )
     .await?;
-    output.one(view(&line, &next))
+    Ok(view(&line, &next))
 }
 
 impl OneLine {
@@ -220,7 +216,7 @@ impl OneLine {
         self.change(console, set, write).await
     }
 
-    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result {
+    async fn delete(&self, console: &Console) -> Result<View> {
         let store = &console.store;
         changed(
             async || {
@@ -246,7 +242,7 @@ impl OneLine {
             },
         )
         .await?;
-        output.one(View::deleted("providerChannelId", self.channel.as_str()))
+        Ok(View::deleted("providerChannelId", self.channel.as_str()))
     }
 }
 

@@ -9,7 +9,7 @@ use domain::{Message, MessageId, Part};
 use edge::view;
 
 use crate::conversation::{OneConversation, known};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
 use crate::unsent;
@@ -39,18 +39,17 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
             Self::List { of, limit, after } => {
-                let listed = find(console, &of, &limit, after).await?;
-                listed.show(output, row, |message| message.id)
+                find(console, &of, &limit, after).await?.report(row, |message| message.id)
             }
             Self::Show { one, message } => {
                 let workspace = console.workspace(&one.within).await?;
                 let found = console.store.message(workspace.id, one.conversation, message).await?;
-                output.one(details(&Named::Message.found(found, message)?))
+                details(&Named::Message.found(found, message)?).into()
             }
-        }
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use futures::try_join;
 
 use crate::arguments::{InWorkspace, one_of};
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::view::View;
 use crate::{Console, Result};
 
@@ -35,18 +35,18 @@ pub(crate) struct Set {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Set(wanted) => set(console, wanted, output).await,
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Set(wanted) => set(console, wanted).await?,
             Self::Show(within) => {
                 let workspace = console.workspace(&within).await?;
-                output.one(view(&workspace.onboarding))
+                view(&workspace.onboarding).into()
             }
-        }
+        })
     }
 }
 
-async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result {
+async fn set(console: &Console, wanted: Set) -> Result<Report> {
     let store = &console.store;
     let onboarding = Onboarding::new(wanted.overriding, wanted.sequence)?;
     let (_, of_others) = changed(
@@ -73,11 +73,10 @@ async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result 
         async |_, (next, _)| store.replace_workspace(next).await,
     )
     .await?;
-    output.one(view(&onboarding))?;
-    of_others.map_or(Ok(()), |refused| {
-        let conversation = "A conversation on another line than the default one can be refused";
-        output.remark(&format!("{conversation}: {refused}."))
-    })
+    let refused = of_others.map(|refused| {
+        format!("A conversation on another line than the default one can be refused: {refused}.")
+    });
+    Ok(Report::from(view(&onboarding)).remarks(refused))
 }
 
 fn view(onboarding: &Onboarding) -> View {

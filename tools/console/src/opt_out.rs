@@ -1,11 +1,11 @@
 //! `console opt-out ...`
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use domain::inbound::opt_out::Chooser;
 use domain::{Cellphone, Keywords, OptOut, WorkspaceId};
 
-use crate::arguments::InWorkspace;
-use crate::output::Output;
+use crate::arguments::{InWorkspace, one};
+use crate::output::{Output, Report};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
@@ -39,52 +39,42 @@ pub(crate) enum Verb {
     ResetKeywords(InWorkspace),
 }
 
-#[derive(Args)]
-pub(crate) struct OneNumber {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneNumber {
     /// The phone number in E.164 format, such as +34600111222.
-    #[arg(long, value_name = "NUMBER", value_parser = Cellphone::parse)]
-    cellphone: Cellphone,
-}
+    cellphone: Cellphone = "NUMBER", Cellphone::parse
+});
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
+    fn within(&self) -> &InWorkspace {
         match self {
-            Self::Add(OneNumber { within, cellphone }) => {
-                let workspace = console.workspace(&within).await?.id;
-                output.one(view(&add(console, workspace, cellphone).await?))
-            }
-            Self::Remove(OneNumber { within, cellphone }) => {
-                let workspace = console.workspace(&within).await?.id;
-                let removed = console.store.opt_in(workspace, &cellphone).await?;
-                if !removed {
-                    output.remark("The number was not listed.")?;
-                }
-                let view = View::new().text("cellphone", "number", cellphone.as_str());
-                output.one(view.value("removed", "removed", removed))
-            }
-            Self::List(within) => {
-                let workspace = console.workspace(&within).await?.id;
-                let opt_outs = console.store.opt_outs(workspace).await?;
-                output.list(opt_outs.iter().map(view))
-            }
-            Self::Keywords(within) => {
-                let workspace = console.workspace(&within).await?.id;
-                show_keywords(console.store.own_keywords(workspace).await?, output)
-            }
-            Self::SetKeywords { within, stop, start } => {
-                let workspace = console.workspace(&within).await?.id;
-                let own = Keywords::new(&stop, &start)?;
-                console.store.set_keywords(workspace, Some(&own)).await?;
-                show_keywords(Some(own), output)
-            }
-            Self::ResetKeywords(within) => {
-                let workspace = console.workspace(&within).await?.id;
-                console.store.set_keywords(workspace, None).await?;
-                show_keywords(None, output)
-            }
+            Self::Add(OneNumber { within, .. }) | Self::Remove(OneNumber { within, .. }) => within,
+            Self::List(within) | Self::Keywords(within) | Self::ResetKeywords(within) => within,
+            Self::SetKeywords { within, .. } => within,
         }
+    }
+
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        let (store, workspace) = (&console.store, console.workspace(self.within()).await?.id);
+        Ok(match self {
+            Self::Add(one) => view(&add(console, workspace, one.cellphone).await?).into(),
+            Self::Remove(OneNumber { cellphone, .. }) => {
+                let removed = store.opt_in(workspace, &cellphone).await?;
+                let view = View::new().text("cellphone", "number", cellphone.as_str());
+                let report = Report::from(view.value("removed", "removed", removed));
+                report.remarks((!removed).then_some("The number was not listed."))
+            }
+            Self::List(_) => store.opt_outs(workspace).await?.iter().map(view).collect(),
+            Self::Keywords(_) => keywords_view(store.own_keywords(workspace).await?).into(),
+            Self::SetKeywords { stop, start, .. } => {
+                let own = Keywords::new(&stop, &start)?;
+                store.set_keywords(workspace, Some(&own)).await?;
+                keywords_view(Some(own)).into()
+            }
+            Self::ResetKeywords(_) => {
+                store.set_keywords(workspace, None).await?;
+                keywords_view(None).into()
+            }
+        })
     }
 }
 
@@ -97,15 +87,15 @@ async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) ->
     Ok(OptOut { chooser: Some(Chooser::Number(cellphone)), ..found })
 }
 
-fn show_keywords(own: Option<Keywords>, output: &mut Output<'_>) -> Result {
+fn keywords_view(own: Option<Keywords>) -> View {
     let is_default = own.is_none();
     let keywords = own.unwrap_or_default();
-    let view = View::new()
+    View::new()
         .json("stop", keywords.stop())
         .cell("stop", keywords.stop().join(", "))
         .json("start", keywords.start())
-        .cell("start", keywords.start().join(", "));
-    output.one(view.value("isDefault", "default", is_default))
+        .cell("start", keywords.start().join(", "))
+        .value("isDefault", "default", is_default)
 }
 
 fn view(opt_out: &OptOut) -> View {

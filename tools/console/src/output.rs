@@ -75,6 +75,58 @@ impl Terminal {
     }
 }
 
+/// What a command shows when it ends.
+pub(crate) struct Report {
+    shown: Shown,
+    remarks: Vec<String>,
+    /// Why the command failed although it shows something.
+    failure: Option<Refusal>,
+}
+
+enum Shown {
+    One(View),
+    List(Vec<View>),
+    /// The command wrote its output itself.
+    Written,
+}
+
+impl Report {
+    /// The report of a command that wrote its output itself.
+    pub(crate) fn written() -> Self {
+        Self { shown: Shown::Written, remarks: vec![], failure: None }
+    }
+
+    /// Adds a remark for people.
+    pub(crate) fn remark(self, sentence: impl Into<String>) -> Self {
+        self.remarks([sentence])
+    }
+
+    /// Adds remarks, or the one of an `Option`.
+    pub(crate) fn remarks(mut self, sentences: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.remarks.extend(sentences.into_iter().map(Into::into));
+        self
+    }
+
+    /// The command shows this and fails.
+    pub(crate) fn failed(self, failure: Option<Refusal>) -> Self {
+        Self { failure, ..self }
+    }
+}
+
+/// One value: in the table, one line per row.
+impl From<View> for Report {
+    fn from(view: View) -> Self {
+        Self { shown: Shown::One(view), ..Self::written() }
+    }
+}
+
+/// A list: a table with one row per value.
+impl FromIterator<View> for Report {
+    fn from_iter<I: IntoIterator<Item = View>>(views: I) -> Self {
+        Self { shown: Shown::List(views.into_iter().collect()), ..Self::written() }
+    }
+}
+
 /// The output in the requested format.
 pub(crate) struct Output<'a> {
     json: bool,
@@ -93,19 +145,22 @@ impl<'a> Output<'a> {
         Self { json, layout: Layout { width: terminal.width, painted }, terminal }
     }
 
-    /// Shows one value: in the table, one line per row.
-    pub(crate) fn one(&mut self, view: View) -> Result {
-        if self.json { self.json(&view) } else { self.lines(&self.layout.details(&view)) }
+    /// Shows what a command reports.
+    pub(crate) fn report(&mut self, report: Report) -> Result {
+        match &report.shown {
+            Shown::One(view) => self.one(view)?,
+            Shown::List(views) if self.json => self.json(views)?,
+            Shown::List(views) if views.is_empty() => self.line("None.")?,
+            Shown::List(views) => self.lines(&self.layout.table(views))?,
+            Shown::Written => {}
+        }
+        report.remarks.iter().try_for_each(|remark| self.remark(remark))?;
+        report.failure.map_or(Ok(()), Err)
     }
 
-    /// Shows a list: as a table with one row per value.
-    pub(crate) fn list(&mut self, views: impl IntoIterator<Item = View>) -> Result {
-        let views: Vec<View> = views.into_iter().collect();
-        match (self.json, views.is_empty()) {
-            (true, _) => self.json(&views),
-            (false, true) => self.line("None."),
-            (false, false) => self.lines(&self.layout.table(&views)),
-        }
+    /// Shows one value.
+    pub(crate) fn one(&mut self, view: &View) -> Result {
+        if self.json { self.json(view) } else { self.lines(&self.layout.details(view)) }
     }
 
     /// Shows a value of a list that goes on: in the table, its cells on one line without headings.

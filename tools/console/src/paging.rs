@@ -6,7 +6,7 @@ use clap::Args;
 use store::Page;
 
 use crate::Result;
-use crate::output::Output;
+use crate::output::Report;
 use crate::view::View;
 
 /// The length of a list.
@@ -56,17 +56,10 @@ impl<T> Listed<T> {
         Self { rows, has_more }
     }
 
-    /// Shows the rows, and how to continue after the last one. `id` is what `--after` takes.
-    pub(crate) fn show<I: Display>(
-        &self,
-        output: &mut Output<'_>,
-        view: impl Fn(&T) -> View,
-        id: impl Fn(&T) -> I,
-    ) -> Result {
-        output.list(self.rows.iter().map(view))?;
-        match self.rows.last().filter(|_| self.has_more) {
-            Some(last) => output.remark(&format!("There may be more: --after {}", id(last))),
-            None => Ok(()),
-        }
+    /// The rows, and how to continue after the last one. `id` is what `--after` takes.
+    pub(crate) fn report<I: Display>(&self, view: impl Fn(&T) -> View, id: impl Fn(&T) -> I) -> Report {
+        let last = self.rows.last().filter(|_| self.has_more);
+        let hint = last.map(|last| format!("There may be more: --after {}", id(last)));
+        self.rows.iter().map(view).collect::<Report>().remarks(hint)
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::arguments::InWorkspace;
 use crate::beside::Buckets;
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::view::View;
 use crate::{Console, Result};
 
@@ -81,27 +81,26 @@ impl Who {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
             Self::Erase { who, buckets } => {
                 let workspace = console.workspace(&who.within).await?.id;
                 let beside = console.beside.known(buckets).await?;
                 let erasure = erase::erase(console, &beside, workspace, who.person()).await?;
-                if let Some(at) = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done) {
-                    output.remark(&format!("Repeat the command after {at} to finish the erasure."))?;
-                }
-                output.one(view(&erasure))
+                let again = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done);
+                let again = again.map(|at| format!("Repeat the command after {at} to finish the erasure."));
+                Report::from(view(&erasure)).remarks(again)
             }
             Self::Export { who, buckets, output: folder } => {
                 let workspace = console.workspace(&who.within).await?.id;
                 let beside = console.beside.known(buckets).await?;
-                output.one(export::export(console, &beside, workspace, who.person(), &folder).await?)
+                export::export(console, &beside, workspace, who.person(), &folder).await?.into()
             }
             Self::Erasures(within) => {
                 let workspace = console.workspace(&within).await?.id;
-                output.list(console.store.erasures(workspace).await?.iter().map(view))
+                console.store.erasures(workspace).await?.iter().map(view).collect()
             }
-        }
+        })
     }
 }
 

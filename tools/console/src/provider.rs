@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::arguments::{WorkspaceRef, secret_text, workspace_ref};
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::{Named, unfit};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -67,23 +67,23 @@ pub(crate) struct AppSecret {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create(wanted) => create(console, wanted, output).await,
-            Self::List => output.list(console.store.provider_apps().await?.iter().map(view)),
-            Self::Rotate { one, secret } => rotate(console, &one, &secret, output).await,
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create(wanted) => create(console, wanted, output).await?,
+            Self::List => console.store.provider_apps().await?.iter().map(view).collect(),
+            Self::Rotate { one, secret } => view(&rotate(console, &one, secret.read(output)?).await?).into(),
             Self::Delete(one) => {
                 // A repeated command finds no app, and has the requested effect.
                 let deleted = console.store.delete_provider_app(&one.app).await?;
                 let said = if deleted { "yes" } else { "there is no such app" };
                 let view = View::new().text("appId", "app", one.app.as_str());
-                output.one(view.json("deleted", deleted).cell("deleted", said))
+                view.json("deleted", deleted).cell("deleted", said).into()
             }
-        }
+        })
     }
 }
 
-async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result {
+async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result<Report> {
     let store = &console.store;
     let only = match &wanted.only {
         Some(named) => Some(console.workspace_named(named).await?.id),
@@ -91,11 +91,7 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     };
     let verify_token = match &wanted.verify_token {
         Some(token) => ProviderApp::verify_token(token).map_err(unfit("The verify token is invalid"))?,
-        None => {
-            let mut entropy = [0; 32];
-            console.random.fill(&mut entropy);
-            ProviderApp::new_verify_token(&entropy)
-        }
+        None => ProviderApp::new_verify_token(&console.entropy()),
     };
     let app = ProviderApp {
         id: wanted.one.app,
@@ -116,13 +112,12 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     if !store.create_provider_app(&app).await? {
         return Err(Refusal::AppExists(app.id));
     }
-    output.one(created_view(&app))?;
-    output.remark("Save the verify token now: it is not shown again.")
+    Ok(Report::from(created_view(&app)).remark("Save the verify token now: it is not shown again."))
 }
 
-async fn rotate(console: &Console, one: &OneApp, secret: &AppSecret, output: &mut Output<'_>) -> Result {
-    let (store, secret) = (&console.store, secret.read(output)?);
-    let app = changed(
+async fn rotate(console: &Console, one: &OneApp, secret: Secret) -> Result<ProviderApp> {
+    let store = &console.store;
+    changed(
         async || Ok(store.provider_apps().await?),
         |apps| {
             let seen = apps.iter().find(|app| app.id == one.app);
@@ -130,8 +125,8 @@ async fn rotate(console: &Console, one: &OneApp, secret: &AppSecret, output: &mu
             Ok(Decision::Changed(seen.rotated(secret.clone(), store.now())))
         },
         async |_, next| store.replace_provider_app(next).await,
-    );
-    output.one(view(&app.await?))
+    )
+    .await
 }
 
 impl AppSecret {

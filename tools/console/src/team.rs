@@ -3,9 +3,9 @@
 use clap::{Args, Subcommand};
 use domain::{Team, TeamId, User, UserId, UserRef, Workspace, WorkspaceId, usage};
 
-use crate::arguments::{InWorkspace, user_ref};
+use crate::arguments::{InWorkspace, one, user_ref};
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::{Named, unfit, unused};
 use crate::view::View;
 use crate::{Console, Result};
@@ -43,14 +43,10 @@ pub(crate) enum Verb {
     Delete(OneTeam),
 }
 
-#[derive(Args)]
-pub(crate) struct OneTeam {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneTeam {
     /// The team's id.
-    #[arg(long, value_name = "ID", value_parser = TeamId::parse)]
-    team: TeamId,
-}
+    team: TeamId = "ID", TeamId::parse
+});
 
 #[derive(Args)]
 pub(crate) struct Members {
@@ -62,36 +58,34 @@ pub(crate) struct Members {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create { within, name, users } => create(console, &within, &name, users, output).await,
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create { within, name, users } => create(console, &within, &name, users).await?.into(),
             Self::Add(members) => {
                 let add = |team: &Team, users: &[UserId]| Ok(team.with(users)?);
-                change(console, members, add, output).await
+                change(console, members, add).await?.into()
             }
             Self::Remove(members) => {
                 let remove = |team: &Team, users: &[UserId]| Ok(team.without(users));
-                change(console, members, remove, output).await
+                change(console, members, remove).await?.into()
             }
             Self::List(within) => {
                 let workspace = console.workspace(&within).await?;
                 let teams = console.store.teams(workspace.id).await?;
-                let users = shown_users(console, workspace.id, &teams, output).await?;
-                output.list(teams.iter().map(|team| view(team, &users)))
+                // JSON has only the ids of the members.
+                let users = match output.is_json() {
+                    true => vec![],
+                    false => shown_users(console, workspace.id, &teams).await?,
+                };
+                teams.iter().map(|team| view(team, &users)).collect()
             }
-            Self::Rename { one, name } => rename(console, &one, &name, output).await,
-            Self::Delete(one) => delete(console, &one, output).await,
-        }
+            Self::Rename { one, name } => rename(console, &one, &name).await?.into(),
+            Self::Delete(one) => delete(console, &one).await?.into(),
+        })
     }
 }
 
-async fn create(
-    console: &Console,
-    within: &InWorkspace,
-    name: &str,
-    users: Vec<UserRef>,
-    output: &mut Output<'_>,
-) -> Result {
+async fn create(console: &Console, within: &InWorkspace, name: &str, users: Vec<UserRef>) -> Result<View> {
     let store = &console.store;
     let workspace = console.workspace(within).await?;
     let members = ids_of(console, workspace.id, users).await?;
@@ -107,7 +101,7 @@ async fn create(
         async |(workspace, _), ()| store.create_team(workspace, &team).await,
     )
     .await?;
-    show(console, &team, output).await
+    show(console, &team).await
 }
 
 /// Reads the workspace first: an addition after this read changes its version, and the write fails.
@@ -121,8 +115,7 @@ async fn change(
     console: &Console,
     members: Members,
     change: impl Fn(&Team, &[UserId]) -> Result<Option<Team>>,
-    output: &mut Output<'_>,
-) -> Result {
+) -> Result<View> {
     let workspace = console.workspace(&members.one.within).await?.id;
     let users = ids_of(console, workspace, members.users).await?;
     let team = changed(
@@ -130,10 +123,10 @@ async fn change(
         |team| Ok(Decision::of(team, change(team, &users)?)),
         async |_, next| console.store.replace_team(next).await,
     );
-    show(console, &team.await?, output).await
+    show(console, &team.await?).await
 }
 
-async fn rename(console: &Console, one: &OneTeam, name: &str, output: &mut Output<'_>) -> Result {
+async fn rename(console: &Console, one: &OneTeam, name: &str) -> Result<View> {
     let team = changed(
         async || read(console, &one.within).await,
         |(_, teams)| {
@@ -144,17 +137,17 @@ async fn rename(console: &Console, one: &OneTeam, name: &str, output: &mut Outpu
         },
         async |(workspace, _), next| console.store.rename_team(workspace, next).await,
     );
-    show(console, &team.await?, output).await
+    show(console, &team.await?).await
 }
 
-async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Result {
+async fn delete(console: &Console, one: &OneTeam) -> Result<View> {
     changed(
         async || one.read(console).await,
         |team| unused("team", usage::of_team(team)).map(Decision::Changed),
         async |team, ()| console.store.delete_team(team).await,
     )
     .await?;
-    output.one(View::deleted("teamId", one.team))
+    Ok(View::deleted("teamId", one.team))
 }
 
 impl OneTeam {
@@ -164,24 +157,16 @@ impl OneTeam {
     }
 }
 
-async fn show(console: &Console, team: &Team, output: &mut Output<'_>) -> Result {
-    let users = shown_users(console, team.workspace_id, std::slice::from_ref(team), output).await?;
-    output.one(view(team, &users))
+async fn show(console: &Console, team: &Team) -> Result<View> {
+    let users = shown_users(console, team.workspace_id, std::slice::from_ref(team)).await?;
+    Ok(view(team, &users))
 }
 
-/// The users whose e-mail addresses a table of the teams shows. JSON needs only their ids.
-async fn shown_users(
-    console: &Console,
-    workspace: WorkspaceId,
-    teams: &[Team],
-    output: &Output<'_>,
-) -> Result<Vec<User>> {
+/// The users whose e-mail addresses a table of the teams shows.
+async fn shown_users(console: &Console, workspace: WorkspaceId, teams: &[Team]) -> Result<Vec<User>> {
     let named = teams.iter().flat_map(|team| team.members.iter().take(MEMBERS_SHOWN));
     let named: Vec<UserRef> = named.copied().map(UserRef::Id).collect();
-    match output.is_json() {
-        true => Ok(vec![]),
-        false => Ok(console.store.users_named(workspace, &named).await?),
-    }
+    Ok(console.store.users_named(workspace, &named).await?)
 }
 
 /// The number of members that a table shows for each team.

@@ -14,7 +14,7 @@ use store::TemplateOwner;
 
 use crate::arguments::{WORKSPACE, WorkspaceRef, one_of, workspace_ref};
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::{Named, unused};
 use crate::view::View;
 use crate::{Console, Result};
@@ -107,33 +107,33 @@ pub(crate) struct Approval {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create(wanted) => create(console, wanted, output).await,
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create(wanted) => view(&create(console, wanted).await?).into(),
             Self::List(within) => {
                 let scope = within.scope(console).await?;
                 let templates = console.store.templates_of(scope).await?;
-                output.list(templates.iter().map(view))
+                templates.iter().map(view).collect()
             }
             Self::Show(one) => {
                 let (_, template, uses) = one.read_with_uses(console).await?;
-                output.one(details(&template, &uses))
+                details(&template, &uses).into()
             }
-            Self::Rename { one, name } => one.rename(console, &name, output).await,
-            Self::Delete(one) => one.delete(console, output).await,
+            Self::Rename { one, name } => view(&one.rename(console, &name).await?).into(),
+            Self::Delete(one) => one.delete(console).await?.into(),
             Self::Approve(approval) => {
                 let approve = |template: &Template| template.approved_for(&approval.business_account);
-                output.one(view(&approval.change(console, approve).await?))
+                view(&approval.change(console, approve).await?).into()
             }
             Self::Revoke(approval) => {
                 let revoke = |template: &Template| Ok(template.revoked_for(&approval.business_account));
-                output.one(view(&approval.change(console, revoke).await?))
+                view(&approval.change(console, revoke).await?).into()
             }
-        }
+        })
     }
 }
 
-async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result {
+async fn create(console: &Console, wanted: Create) -> Result<Template> {
     let store = &console.store;
     let new = NewTemplate {
         scope: wanted.within.scope(console).await?,
@@ -144,15 +144,15 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
         approved_by: wanted.approved.into_iter().collect(),
     };
     let template = Template::new(new, store.ids(), store.now())?;
-    let template = changed(
+    changed(
         async || wanted.within.read(console).await,
         |(_, of_scope)| {
             template.check_name(of_scope)?;
             Ok(Decision::Changed(template.clone()))
         },
         async |(owner, _), next| store.create_template(owner, next).await,
-    );
-    output.one(view(&template.await?))
+    )
+    .await
 }
 
 impl OneTemplate {
@@ -174,8 +174,8 @@ impl OneTemplate {
         Ok((owner, template, uses))
     }
 
-    async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result {
-        let template = changed(
+    async fn rename(&self, console: &Console, name: &str) -> Result<Template> {
+        changed(
             async || self.within.read(console).await,
             |(_, of_scope)| {
                 let found = of_scope.iter().find(|template| template.id == self.template);
@@ -185,18 +185,18 @@ impl OneTemplate {
                 Ok(Decision::of(template, next))
             },
             async |(owner, _), next| console.store.rename_template(owner, next).await,
-        );
-        output.one(view(&template.await?))
+        )
+        .await
     }
 
-    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result {
+    async fn delete(&self, console: &Console) -> Result<View> {
         changed(
             async || self.read_with_uses(console).await,
             |(_, _, by)| unused("template", by.clone()).map(Decision::Changed),
             async |(owner, template, _), ()| console.store.delete_template(owner, template).await,
         )
         .await?;
-        output.one(View::deleted("templateId", self.template))
+        Ok(View::deleted("templateId", self.template))
     }
 }
 
@@ -274,34 +274,32 @@ const CONTACT: &str = "CONTACT.";
 
 /// A template in a list.
 fn view(template: &Template) -> View {
-    View::new()
-        .text("templateId", "template", template.id)
-        .text("scope", "scope", scope(template))
-        .json("provider", template.provider.as_str())
-        .text("name", "name", &template.name)
-        .text("language", "language", &template.language)
-        .json("variables", template.variables.iter().map(variable_view).collect::<Vec<_>>())
-        .lines("variables", template.variables.iter().map(written))
-        .json("callerParameters", template.caller_parameters().collect::<Vec<_>>())
-        .value("approved", "approved for", accounts(template.approved_by.iter()))
-        .json("createdAt", template.created_at.to_string())
+    let provider = View::new().json("provider", template.provider.as_str());
+    let callers = View::new().json("callerParameters", template.caller_parameters().collect::<Vec<_>>());
+    shared(template, provider, callers).json("createdAt", template.created_at.to_string())
 }
 
 /// A template with everything that is stored about it. `uses` keep it from being deleted.
 fn details(template: &Template, uses: &[UsedBy]) -> View {
+    let provider = View::new().text("provider", "provider", template.provider.as_str());
+    let callers = template.caller_parameters().collect::<Vec<_>>();
+    shared(template, provider, View::new().value("callerParameters", "caller gives", callers))
+        .value("paused", "paused for", accounts(template.paused_for()))
+        .value("usedBy", "used by", uses.iter().map(UsedBy::to_string).collect::<Vec<_>>())
+        .text("createdAt", "created", template.created_at)
+}
+
+fn shared(template: &Template, provider: View, callers: View) -> View {
     View::new()
         .text("templateId", "template", template.id)
         .text("scope", "scope", scope(template))
-        .text("provider", "provider", template.provider.as_str())
+        .and(provider)
         .text("name", "name", &template.name)
         .text("language", "language", &template.language)
         .json("variables", template.variables.iter().map(variable_view).collect::<Vec<_>>())
         .lines("variables", template.variables.iter().map(written))
-        .value("callerParameters", "caller gives", template.caller_parameters().collect::<Vec<_>>())
+        .and(callers)
         .value("approved", "approved for", accounts(template.approved_by.iter()))
-        .value("paused", "paused for", accounts(template.paused_for()))
-        .value("usedBy", "used by", uses.iter().map(UsedBy::to_string).collect::<Vec<_>>())
-        .text("createdAt", "created", template.created_at)
 }
 
 fn scope(template: &Template) -> &'static str {

@@ -2,14 +2,12 @@
 
 use clap::{Args, Subcommand};
 use domain::settings::user::UserChange;
-use domain::{
-    Cellphone, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef, WorkspaceId,
-};
+use domain::{Cellphone, Email, Language, PersonName, Timestamp, Unfit, User, UserId, UserRef, WorkspaceId};
 use store::UserCreated;
 
-use crate::arguments::{InWorkspace, one_of, user_ref};
+use crate::arguments::{InWorkspace, one, one_of, patch, user_ref};
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::{Named, unfit};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -28,14 +26,11 @@ pub(crate) enum Verb {
     Enable(OneUser),
 }
 
-#[derive(Args)]
-pub(crate) struct OneUser {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneUser {
     /// The user, by id or e-mail address.
-    #[arg(long, value_name = "ID|E-MAIL", value_parser = user_ref)]
-    user: UserRef,
-}
+    user: UserRef = "ID|E-MAIL",
+    user_ref
+});
 
 #[derive(Args)]
 pub(crate) struct Update {
@@ -96,25 +91,25 @@ pub(crate) struct Create {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create(wanted) => create(console, &wanted, output).await,
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create(wanted) => create(console, &wanted).await?.into(),
             Self::List(within) => {
                 let workspace = console.workspace(&within).await?;
                 let users = console.store.users(workspace.id).await?;
-                output.list(users.iter().map(view))
+                users.iter().map(view).collect()
             }
             Self::Update(update) => {
                 let wanted = update.change.read();
-                update.one.change(console, |user, now| user.changed(&wanted, now), output).await
+                update.one.change(console, |user, now| user.changed(&wanted, now)).await?.into()
             }
-            Self::Disable(one) => one.change(console, User::disabled, output).await,
-            Self::Enable(one) => one.change(console, User::enabled, output).await,
-        }
+            Self::Disable(one) => one.change(console, User::disabled).await?.into(),
+            Self::Enable(one) => one.change(console, User::enabled).await?.into(),
+        })
     }
 }
 
-async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
+async fn create(console: &Console, wanted: &Create) -> Result<View> {
     let store = &console.store;
     let workspace = console.workspace(&wanted.within).await?;
     let email = Email::parse(&wanted.email).map_err(unfit("The e-mail address is invalid"))?;
@@ -126,7 +121,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         ..User::new(UserId::generate(store.ids()), workspace.id, email, store.now())
     };
     match store.create_user(&user).await? {
-        UserCreated::Done => output.one(view(&user)),
+        UserCreated::Done => Ok(view(&user)),
         UserCreated::EmailTaken => Err(Refusal::UserEmailTaken),
     }
 }
@@ -136,15 +131,14 @@ impl OneUser {
         self,
         console: &Console,
         change: impl Fn(&User, Timestamp) -> Option<User>,
-        output: &mut Output<'_>,
-    ) -> Result {
+    ) -> Result<View> {
         let workspace = console.workspace(&self.within).await?;
         let user = changed(
             async || console.user(workspace.id, &self.user).await,
             |user| Ok(Decision::of(user, change(user, console.store.now()))),
             async |_, next| console.store.replace_user(next).await,
         );
-        output.one(view(&user.await?))
+        Ok(view(&user.await?))
     }
 }
 
@@ -156,14 +150,6 @@ impl UserArguments {
             cellphone: patch(self.cellphone, self.no_cellphone),
             language: patch(self.language, self.no_language),
         }
-    }
-}
-
-fn patch<T>(value: Option<T>, is_removed: bool) -> Patch<T> {
-    match value {
-        Some(value) => Patch::Set(value),
-        None if is_removed => Patch::Clear,
-        None => Patch::Keep,
     }
 }
 

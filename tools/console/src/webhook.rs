@@ -21,7 +21,7 @@ use crate::arguments::{InWorkspace, secret_text};
 use crate::changed::{Decision, changed};
 use crate::jobs::{FIRST_DUE, JobRequest, JobView, Waiting, cancel, wake};
 use crate::moment::{Moment, to_repeat};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::Named;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -142,34 +142,36 @@ struct ApiKey {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create(wanted) => create(console, &wanted, output).await,
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create(wanted) => create(console, &wanted, output).await?,
             Self::List(within) => {
                 let workspace = console.workspace(&within).await?;
-                let endpoints = console.store.endpoints(workspace.id).await?;
-                output.list(endpoints.iter().map(endpoint_view))
+                console.store.endpoints(workspace.id).await?.iter().map(endpoint_view).collect()
             }
-            Self::Show(one) => show(console, &one, output).await,
-            Self::Update(wanted) => update::update(console, &wanted, output).await,
+            Self::Show(one) => show(console, &one).await?.into(),
+            Self::Update(wanted) => update::update(console, &wanted, output).await?,
             Self::Disable(one) => {
                 let now = console.store.now();
                 let disable = |endpoint: &WebhookEndpoint| endpoint.disabled(DisabledReason::Operator, now);
-                output.one(endpoint_view(&one.change(console, disable).await?))
+                endpoint_view(&one.change(console, disable).await?).into()
             }
-            Self::Enable { one, waiting } => enable(console, &one, &waiting, output).await,
-            Self::Delete(one) => delete(console, &one, output).await,
-            Self::Test(one) => test(console, &one, output).await,
-            Self::Listen(wanted) => wanted.run(console, fresh_secret(console), output).await,
-            Self::Rotate { one, replace } => rotate(console, &one, replace, output).await,
-            Self::Activate(one) => activate(console, &one, output).await,
-            Self::Recover { one, since, waiting } => recover(console, &one, since, &waiting, output).await,
-            Self::Cancel { one, job } => cancel(console, &one.read(console).await?, job, output).await,
-        }
+            Self::Enable { one, waiting } => enable(console, &one, &waiting).await?,
+            Self::Delete(one) => delete(console, &one).await?.into(),
+            Self::Test(one) => test(console, &one).await?,
+            Self::Listen(wanted) => {
+                wanted.run(console, fresh_secret(console), output).await?;
+                Report::written()
+            }
+            Self::Rotate { one, replace } => rotate(console, &one, replace).await?,
+            Self::Activate(one) => activate(console, &one).await?.into(),
+            Self::Recover { one, since, waiting } => recover(console, &one, since, &waiting).await?,
+            Self::Cancel { one, job } => cancel(console, &one.read(console).await?, job).await?.into(),
+        })
     }
 }
 
-async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result {
+async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<Report> {
     let store = &console.store;
     let url = EndpointUrl::parse(&wanted.url, &console.trusted)?;
     let ApiKey { api_key, api_key_file } = &wanted.api_key;
@@ -200,14 +202,11 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         .text("endpointId", "endpoint", endpoint.id)
         .text("secret", "secret", secret.expose())
         .text("url", "URL", endpoint.url.as_str());
-    output.one(view)?;
-    output.remark("Save the signing secret now: it is not shown again.")
+    Ok(Report::from(view).remark("Save the signing secret now: it is not shown again."))
 }
 
 fn fresh_secret(console: &Console) -> SigningSecret {
-    let mut entropy = [0; 32];
-    console.random.fill(&mut entropy);
-    SigningSecret::from_entropy(entropy)
+    SigningSecret::from_entropy(console.entropy())
 }
 
 async fn add(console: &Console, endpoint: &WebhookEndpoint, secrets: &EndpointSecrets) -> Result {
@@ -227,26 +226,25 @@ async fn add(console: &Console, endpoint: &WebhookEndpoint, secrets: &EndpointSe
     .await
 }
 
-async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
+async fn show(console: &Console, one: &OneEndpoint) -> Result<View> {
     let endpoint = one.read(console).await?;
     let secrets = one.secrets(console).await?;
     let paces = try_join_all(endpoint.all_slots().map(|slot| console.store.endpoint_pace(slot))).await?;
     let jobs = JobView::all_of(console, &endpoint).await?;
     let now = console.store.now();
-    output.one(details(&endpoint, &secrets.signing, &paces, jobs, now))
+    Ok(details(&endpoint, &secrets.signing, &paces, jobs, now))
 }
 
 /// Enables the endpoint before it requests the job, so that a worker finds the endpoint enabled. If the command is
 /// interrupted between the two steps, repeat it.
-async fn enable(console: &Console, one: &OneEndpoint, waiting: &Waiting, output: &mut Output<'_>) -> Result {
+async fn enable(console: &Console, one: &OneEndpoint, waiting: &Waiting) -> Result<Report> {
     let now = console.store.now();
     let enabled = one.change(console, |endpoint| endpoint.enabled(now)).await?;
-    let job = JobRequest::enable(&enabled).submit(console).await?.view(console, waiting, output).await?;
-    output.one(enabled_view(&enabled, &job))?;
-    job.end()
+    let job = JobRequest::enable(&enabled).submit(console).await?.job(console, waiting).await?;
+    Ok(job.report(enabled_view(&enabled, &job)))
 }
 
-async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
+async fn delete(console: &Console, one: &OneEndpoint) -> Result<View> {
     let (store, id) = (&console.store, one.endpoint);
     let workspace = console.workspace(&one.within).await?.id;
     remove(console, workspace, id).await?;
@@ -258,7 +256,7 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
     let pending = slots.into_iter().map(|slot| store.count_deliveries(slot, DeliveryState::Pending));
     let cancelled: usize = try_join_all(pending).await?.into_iter().sum();
     let view = View::new().text("endpointId", "deleted endpoint", id).json("deleted", true);
-    output.one(view.value("cancelled", "cancelled deliveries", cancelled))
+    Ok(view.value("cancelled", "cancelled deliveries", cancelled))
 }
 
 /// Removes an endpoint. If it no longer exists, this is a success, so you can repeat a command that was interrupted
@@ -276,7 +274,7 @@ async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Re
 }
 
 /// Sends a test event like the event of any change: writes the delivery and its event, then wakes the lane.
-async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
+async fn test(console: &Console, one: &OneEndpoint) -> Result<Report> {
     let (store, now) = (&console.store, console.store.now());
     let workspace = console.workspace(&one.within).await?;
     let endpoint = console.endpoint_to_call(workspace.id, one.endpoint).await?;
@@ -294,18 +292,15 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
         let delivery = Delivery::new(slot, id, EventType::WebhookTest, now, now, store.retention().events);
         unqueued += JobRequest::retry(&delivery).submit(console).await?.unqueued;
     }
-    if unqueued > 0 {
-        output.remark(
-            "The queue did not accept the message: the delivery is attempted within three minutes.",
-        )?;
-    }
+    let delay = "The queue did not accept the message: the delivery is attempted within three minutes.";
     let view = View::new().text("endpointId", "endpoint", endpoint.id).text("eventId", "event", id);
-    output.one(view.text("deliveryId", "delivery", DeliveryId { event: id, endpoint: endpoint.id }))
+    let view = view.text("deliveryId", "delivery", DeliveryId { event: id, endpoint: endpoint.id });
+    Ok(Report::from(view).remarks((unqueued > 0).then_some(delay)))
 }
 
 /// The first phase of a rotation. An interrupted command created a secret that nobody saw: `--replace` creates
 /// another.
-async fn rotate(console: &Console, one: &OneEndpoint, replace: bool, output: &mut Output<'_>) -> Result {
+async fn rotate(console: &Console, one: &OneEndpoint, replace: bool) -> Result<Report> {
     let secret = fresh_secret(console);
     let rotated = |seen: &SigningSecrets| seen.rotated(secret.clone(), replace, console.store.now());
     let secrets = one.change_secrets(console, rotated).await?;
@@ -313,14 +308,13 @@ async fn rotate(console: &Console, one: &OneEndpoint, replace: bool, output: &mu
         .text("endpointId", "endpoint", one.endpoint)
         .text("secret", "next secret", secret.expose())
         .value("signatures", "secrets that sign now", secrets.in_force(console.store.now()).count());
-    output.one(view)?;
-    output.remark(
+    Ok(Report::from(view).remark(
         "Save the signing secret now: it is not shown again. `webhook activate` makes it the active one.",
-    )
+    ))
 }
 
 /// The second phase of a rotation. A repetition succeeds, because the rotation already has the requested state.
-async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result {
+async fn activate(console: &Console, one: &OneEndpoint) -> Result<View> {
     let activated = one.change_secrets(console, |seen| seen.activated(console.store.now())).await;
     let (activated, until) = match activated {
         Ok(secrets) => (true, secrets.previous.map(|(_, until)| until)),
@@ -331,7 +325,7 @@ async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>)
         .text("endpointId", "endpoint", one.endpoint)
         .json("activated", activated)
         .cell("activated", if activated { "now" } else { "already" });
-    output.one(view.optional("previousSignsUntil", "previous secret signs until", until))
+    Ok(view.optional("previousSignsUntil", "previous secret signs until", until))
 }
 
 async fn recover(
@@ -339,16 +333,13 @@ async fn recover(
     one: &OneEndpoint,
     since: Option<Moment>,
     waiting: &Waiting,
-    output: &mut Output<'_>,
-) -> Result {
+) -> Result<Report> {
     let workspace = console.workspace(&one.within).await?.id;
     let endpoint = console.endpoint_to_call(workspace, one.endpoint).await?;
     let now = console.store.now();
     let request = JobRequest::recover(&endpoint, since.map(|since| since.ago(now)), now)?;
-    if let Some(remark) = to_repeat(&[("--since", since)], now) {
-        output.remark(&remark)?;
-    }
-    request.submit(console).await?.show(console, waiting, output).await
+    let report = request.submit(console).await?.report(console, waiting).await?;
+    Ok(report.remarks(to_repeat(&[("--since", since)], now)))
 }
 
 /// An endpoint with the state of its slots: the worst value of each, and the sum of their widths.

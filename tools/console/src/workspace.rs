@@ -7,7 +7,7 @@ use domain::{Workspace, WorkspaceId, WorkspaceState};
 
 use crate::arguments::InWorkspace;
 use crate::changed::{Decision, changed};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::refusal::unfit;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -46,69 +46,62 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        match self {
-            Self::Create { name, id } => create(console, &name, id, output).await,
-            Self::List => list(console, output).await,
-            Self::Show(within) => {
-                let workspace = console.workspace(&within).await?;
-                output.one(view(&workspace))
-            }
+    pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
+        Ok(match self {
+            Self::Create { name, id } => create(console, &name, id).await?.into(),
+            Self::List => list(console).await?,
+            Self::Show(within) => view(&console.workspace(&within).await?).into(),
             Self::Rename { within, name } => {
                 let rename =
                     |workspace: &Workspace| workspace.renamed(&name).map_err(unfit("The name is invalid"));
-                change(console, &within, rename, output).await
+                change(console, &within, rename).await?.into()
             }
             Self::Disable(within) => {
                 let now = console.store.now();
-                change(console, &within, |workspace| Ok(workspace.disabled(now)), output).await
+                change(console, &within, |workspace| Ok(workspace.disabled(now))).await?.into()
             }
             Self::Enable(within) => {
-                change(console, &within, |workspace| Ok(workspace.enabled()), output).await
+                change(console, &within, |workspace| Ok(workspace.enabled())).await?.into()
             }
-        }
+        })
     }
 }
 
-async fn create(console: &Console, name: &str, id: Option<WorkspaceId>, output: &mut Output<'_>) -> Result {
+async fn create(console: &Console, name: &str, id: Option<WorkspaceId>) -> Result<View> {
     let store = &console.store;
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
     let workspace = Workspace::new(id, name, store.now()).map_err(unfit("The name is invalid"))?;
     // A deployment's first workspace needs the key that seals cursors, so the key must exist before the workspace.
-    let mut cursor_key = [0; 32];
-    console.random.fill(&mut cursor_key);
-    store.ensure_cursor_key(cursor_key).await?;
+    store.ensure_cursor_key(console.entropy()).await?;
     if !store.create_workspace(&workspace).await? {
         return Err(Refusal::WorkspaceExists(id));
     }
-    output.one(view(&workspace))
+    Ok(view(&workspace))
 }
 
 async fn change(
     console: &Console,
     within: &InWorkspace,
     change: impl Fn(&Workspace) -> Result<Option<Workspace>>,
-    output: &mut Output<'_>,
-) -> Result {
+) -> Result<View> {
     let workspace = changed(
         async || console.workspace(within).await,
         |workspace| Ok(Decision::of(workspace, change(workspace)?)),
         async |_, next| console.store.replace_workspace(next).await,
     );
-    output.one(view(&workspace.await?))
+    Ok(view(&workspace.await?))
 }
 
-async fn list(console: &Console, output: &mut Output<'_>) -> Result {
+async fn list(console: &Console) -> Result<Report> {
     let workspaces = console.store.workspaces().await?;
-    output.list(workspaces.iter().map(view))?;
     let mut by_name: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for workspace in &workspaces {
         by_name.entry(&workspace.name).or_default().push(workspace.id.to_string());
     }
-    for (name, ids) in by_name.iter().filter(|(_, ids)| ids.len() > 1) {
-        output.remark(&format!("{} workspaces have the name {name:?}: {}.", ids.len(), ids.join(", ")))?;
-    }
-    Ok(())
+    let several = by_name.iter().filter(|(_, ids)| ids.len() > 1);
+    let several = several
+        .map(|(name, ids)| format!("{} workspaces have the name {name:?}: {}.", ids.len(), ids.join(", ")));
+    Ok(workspaces.iter().map(view).collect::<Report>().remarks(several))
 }
 
 fn view(workspace: &Workspace) -> View {

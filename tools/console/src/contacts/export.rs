@@ -6,7 +6,7 @@ use store::ContactQuery;
 use super::columns::Column;
 use super::view::row;
 use crate::export::Destination;
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::{Console, Result};
 
 pub(super) async fn run(
@@ -14,7 +14,7 @@ pub(super) async fn run(
     workspace: WorkspaceId,
     to: &Destination,
     output: &mut Output<'_>,
-) -> Result {
+) -> Result<Report> {
     let store = &console.store;
     let (now, definitions) = (store.now(), store.definitions(workspace).await?);
     let columns = Column::all(&definitions, now);

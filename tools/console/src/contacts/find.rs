@@ -7,10 +7,11 @@ use futures::future::try_join;
 use store::ContactQuery;
 
 use super::view::{details, row};
-use crate::arguments::{InWorkspace, contact_ref};
-use crate::output::Output;
+use crate::arguments::{InWorkspace, contact_ref, one};
+use crate::output::Report;
 use crate::paging::Limit;
 use crate::refusal::Named;
+use crate::view::View;
 use crate::{Console, Refusal, Result};
 
 #[derive(Args)]
@@ -42,29 +43,26 @@ struct Which {
     after: Option<ContactId>,
 }
 
-#[derive(Args)]
-pub(crate) struct OneContact {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneContact {
     /// The contact, by id, e-mail address or phone number.
-    #[arg(long, value_name = "ID|E-MAIL|PHONE", value_parser = contact_ref)]
-    contact: ContactRef,
-}
+    contact: ContactRef = "ID|E-MAIL|PHONE",
+    contact_ref
+});
 
 impl List {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        self.which.show(console, None, output).await
+    pub(crate) async fn run(self, console: &Console) -> Result<Report> {
+        self.which.report(console, None).await
     }
 }
 
 impl Search {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
-        self.which.show(console, Some(self.text), output).await
+    pub(crate) async fn run(self, console: &Console) -> Result<Report> {
+        self.which.report(console, Some(self.text)).await
     }
 }
 
 impl Which {
-    async fn show(self, console: &Console, search: Option<SearchQuery>, output: &mut Output<'_>) -> Result {
+    async fn report(self, console: &Console, search: Option<SearchQuery>) -> Result<Report> {
         let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
         let from = match self.after {
             None => None,
@@ -84,12 +82,12 @@ impl Which {
         let definitions = async { Ok(store.definitions(workspace).await?) };
         let (listed, definitions) = try_join(self.limit.fill(from, read), definitions).await?;
         let now = store.now();
-        listed.show(output, |contact| row(contact, &definitions, now), |contact| contact.id)
+        Ok(listed.report(|contact| row(contact, &definitions, now), |contact| contact.id))
     }
 }
 
 impl OneContact {
-    pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result {
+    pub(crate) async fn show(self, console: &Console) -> Result<View> {
         let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
         let contact = known(console, workspace, &self.contact).await?;
         let opted_out = async {
@@ -99,7 +97,7 @@ impl OneContact {
             }
         };
         let (definitions, opted_out) = try_join(store.definitions(workspace), opted_out).await?;
-        output.one(details(&contact, &definitions, opted_out, store.now()))
+        Ok(details(&contact, &definitions, opted_out, store.now()))
     }
 }
 

@@ -16,7 +16,7 @@ use store::{Created, Replaced, StoreError};
 use super::chains::chains;
 use super::columns::{Column, Row, Users, read_row};
 use super::file::{Rejects, Source, Table};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::progress::Progress;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -42,7 +42,7 @@ pub(super) async fn run(
     effect: Effect,
     rejects: Option<&Path>,
     output: &mut Output<'_>,
-) -> Result {
+) -> Result<Report> {
     let store = &console.store;
     let (definitions, users) = try_join(store.definitions(workspace), store.users(workspace)).await?;
     let users = Users::new(users);
@@ -51,12 +51,12 @@ pub(super) async fn run(
     let (table, columns) = Table::read(source.file, columns, output)?;
     let rejects = rejects.map(|path| Rejects::create(path, &table)).transpose()?;
 
-    let mut report = Report::default();
+    let mut counts = Counts::default();
     let mut rows = vec![];
     for (number, cells) in table.rows() {
         match cells.and_then(|cells| read_row(number, &cells, &columns, source.formulas, &users)) {
             Ok(row) => rows.push(row),
-            Err(error) => report.failed.push(FailedRow { row: number, error }),
+            Err(error) => counts.failed.push(FailedRow { row: number, error }),
         }
     }
     let import = Import { console, workspace, definitions: &definitions, effect };
@@ -66,16 +66,16 @@ pub(super) async fn run(
         .buffer_unordered(AT_ONCE);
     while let Some(taken) = results.next().await {
         for (row, taken) in taken? {
-            report.count(row, taken);
+            counts.count(row, taken);
         }
     }
     drop(results);
     drop(progress);
-    report.failed.sort_by_key(|failed| failed.row);
+    counts.failed.sort_by_key(|failed| failed.row);
     if let Some(rejects) = rejects {
-        rejects.write(&table, report.failed.iter().map(|failed| (failed.row, failed.error.as_str())))?;
+        rejects.write(&table, counts.failed.iter().map(|failed| (failed.row, failed.error.as_str())))?;
     }
-    report.show(table.len(), effect, output)
+    Ok(counts.report(table.len(), effect))
 }
 
 /// The result of a row.
@@ -246,7 +246,7 @@ impl Taken {
 
 /// The result of an import.
 #[derive(Default)]
-struct Report {
+struct Counts {
     created: usize,
     updated: usize,
     unchanged: usize,
@@ -258,7 +258,7 @@ struct FailedRow {
     error: String,
 }
 
-impl Report {
+impl Counts {
     fn count(&mut self, row: usize, taken: Taken) {
         match taken {
             Taken::Created => self.created += 1,
@@ -269,23 +269,21 @@ impl Report {
     }
 
     /// Always shows the counts: if some rows failed, the other rows were still imported.
-    fn show(self, of: usize, effect: Effect, output: &mut Output<'_>) -> Result {
-        let failed = |failed: &FailedRow| json!({ "row": failed.row, "error": failed.error });
+    fn report(self, of: usize, effect: Effect) -> Report {
+        let as_json = |failed: &FailedRow| json!({ "row": failed.row, "error": failed.error });
         let view = View::new()
             .value("created", "created", self.created)
             .value("updated", "updated", self.updated)
             .value("unchanged", "unchanged", self.unchanged)
-            .json("failed", self.failed.iter().map(failed).collect::<Vec<_>>())
+            .json("failed", self.failed.iter().map(as_json).collect::<Vec<_>>())
             .cell("failed", self.failed.len().to_string());
-        output.one(view)?;
-        for FailedRow { row, error } in &self.failed {
-            output.remark(&format!("Row {row}: {error}."))?;
-        }
+        let reasons = self.failed.iter().map(|FailedRow { row, error }| format!("Row {row}: {error}."));
+        let report = Report::from(view).remarks(reasons);
         match (self.failed.len(), effect) {
-            (0, Effect::Write) => Ok(()),
-            (0, Effect::Validate) => output.remark("Nothing was written: these are the counts of an import."),
-            (failed, Effect::Write) => Err(Refusal::RowsFailed { failed, of }),
-            (failed, Effect::Validate) => Err(Refusal::RowsWouldFail { failed, of }),
+            (0, Effect::Write) => report,
+            (0, Effect::Validate) => report.remark("Nothing was written: these are the counts of an import."),
+            (failed, Effect::Write) => report.failed(Some(Refusal::RowsFailed { failed, of })),
+            (failed, Effect::Validate) => report.failed(Some(Refusal::RowsWouldFail { failed, of })),
         }
     }
 }

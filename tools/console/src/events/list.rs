@@ -7,11 +7,11 @@ use domain::{Delivery, DeliveryId, EventId, HomeKey, WorkspaceId};
 use futures::future::try_join_all;
 use store::RecordedEvent;
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, one};
 use crate::deliveries::{After, Deliveries, Found};
 use crate::delivery::{self, progress};
 use crate::moment::Moment;
-use crate::output::Output;
+use crate::output::Report;
 use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
 use crate::view::View;
@@ -34,19 +34,15 @@ pub(crate) struct List {
     after: Option<EventId>,
 }
 
-#[derive(Args)]
-pub(crate) struct OneEvent {
-    #[command(flatten)]
-    within: InWorkspace,
+one!(OneEvent {
     /// The event's id, as receivers get it.
-    #[arg(long, value_name = "ID", value_parser = EventId::parse)]
-    event: EventId,
-}
+    event: EventId = "ID", EventId::parse
+});
 
 impl List {
-    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result {
+    pub(crate) async fn report(self, console: &Console) -> Result<Report> {
         let listed = self.find(console).await?;
-        listed.show(output, |deliveries| row(deliveries), |deliveries| deliveries[0].0.event)
+        Ok(listed.report(|deliveries| row(deliveries), |deliveries| deliveries[0].0.event))
     }
 
     /// The deliveries of each event. The store has no list of events: each recorded event has a delivery, and all
@@ -82,7 +78,7 @@ async fn recorded(console: &Console, workspace: WorkspaceId, id: EventId) -> Res
 }
 
 impl OneEvent {
-    pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result {
+    pub(crate) async fn show(self, console: &Console) -> Result<View> {
         let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
         let event = recorded(console, workspace, self.event).await?;
         let endpoints = store.endpoints(workspace).await?;
@@ -94,7 +90,7 @@ impl OneEvent {
             (delivery, endpoint.cloned())
         };
         let deliveries: Vec<Found> = deliveries.into_iter().flatten().map(with_endpoint).collect();
-        output.one(details(&event, &deliveries))
+        Ok(details(&event, &deliveries))
     }
 }
 

@@ -1,10 +1,9 @@
 //! What several verbs of `console webhook` share: the endpoint that they name, its values and its view.
 
-use clap::Args;
 use domain::webhook::{ReceiverKey, RotationRefused, SigningSecrets};
 use domain::{EndpointCaps, EndpointId, EndpointSecrets, EventFilter, WebhookEndpoint};
 
-use crate::arguments::InWorkspace;
+use crate::arguments::one;
 use crate::changed::{Decision, changed};
 use crate::jobs::RequestedJobView;
 use crate::view::View;
@@ -12,14 +11,10 @@ use crate::view::View;
 use crate::refusal::{Named, unfit};
 use crate::{Console, Refusal, Result};
 
-#[derive(Args)]
-pub(crate) struct OneEndpoint {
-    #[command(flatten)]
-    pub(super) within: InWorkspace,
+one!(OneEndpoint {
     /// The endpoint's id.
-    #[arg(long, value_name = "ID", value_parser = EndpointId::parse)]
-    pub(super) endpoint: EndpointId,
-}
+    endpoint: EndpointId = "ID", EndpointId::parse
+});
 
 impl OneEndpoint {
     pub(super) async fn read(&self, console: &Console) -> Result<WebhookEndpoint> {

@@ -95,7 +95,7 @@ impl Listen {
             .text("secret", "signing secret", secret.expose());
         let secrets = EndpointSecrets { api_key, signing: SigningSecrets::only(secret) };
         let forwarder = Forwarder::new(self.forward_to, secrets)?;
-        output.one(listening)?;
+        output.one(&listening)?;
         output.remark("Forwarding events until you press Ctrl-C.")?;
         let mut listener = Listener {
             console,

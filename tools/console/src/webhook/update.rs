@@ -11,7 +11,7 @@ use super::endpoint::{OneEndpoint, bearable, cap, enabled_view, endpoint_view, f
 use crate::arguments::secret_text;
 use crate::changed::{Decision, changed};
 use crate::jobs::{JobRequest, Waiting};
-use crate::output::Output;
+use crate::output::{Output, Report};
 use crate::{Console, Refusal, Result};
 
 #[derive(Args)]
@@ -68,16 +68,14 @@ impl NewCap {
 
 /// Changes the endpoint, and then requests the job for a new URL, so that a worker finds the new URL. If the command is
 /// interrupted between the two steps, repeat it.
-pub(super) async fn update(console: &Console, wanted: &Update, output: &mut Output<'_>) -> Result {
+pub(super) async fn update(console: &Console, wanted: &Update, output: &mut Output<'_>) -> Result<Report> {
     let changes = Checked::of(&wanted.changes, console, output)?;
     let endpoint = apply(console, &wanted.one, &changes).await?;
     if changes.url.is_none() || !endpoint.is_enabled() {
-        return output.one(endpoint_view(&endpoint));
+        return Ok(endpoint_view(&endpoint).into());
     }
-    let requested = JobRequest::enable(&endpoint).submit(console).await?;
-    let job = requested.view(console, &wanted.waiting, output).await?;
-    output.one(enabled_view(&endpoint, &job))?;
-    job.end()
+    let job = JobRequest::enable(&endpoint).submit(console).await?.job(console, &wanted.waiting).await?;
+    Ok(job.report(enabled_view(&endpoint, &job)))
 }
 
 /// The changes whose values are valid by themselves.
