@@ -13,7 +13,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let owner = query.text(&mut form, "owner", Email::parse);
     let search = query.text(&mut form, "search", SearchQuery::parse);
     let page_size = query.page_size(&mut form);
-    let owner_filter = owner.as_ref().map(Email::canonical);
+    let owner_filter = owner.as_ref().map(|owner| owner.key().as_str().to_owned());
     let search_filter = search.as_ref().map(SearchQuery::canonical);
     let filters = [("owner", owner_filter.as_deref()), ("search", search_filter.as_deref())];
     let cursors = call.cursors("contacts", &filters);

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::Timestamp;
+use domain::{PhoneKey, Timestamp};
 use provider::webhook::{Content, Customer, Item, only};
 use queue::Inbound;
 use store::StoreError;
@@ -101,8 +101,9 @@ fn people(item: &Item) -> Vec<&Customer> {
 }
 
 fn is_same(one: &Customer, other: &Customer) -> bool {
-    let is_same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
-    is_same(&one.wa_id, &other.wa_id) || is_same(&one.user_id, &other.user_id)
+    let key = |customer: &Customer| customer.wa_id.as_deref().map(PhoneKey::of);
+    let is_same_number = one.wa_id.is_some() && key(one) == key(other);
+    is_same_number || (one.user_id.is_some() && one.user_id == other.user_id)
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ pub(crate) async fn prepare<P>(
     )?;
     // The consent covers the number. An existing conversation keeps the contact who had the number when it was made.
     // If another contact has the number now, the message must not show that contact's details.
-    let found = found.filter(|contact| contact.cellphone.as_ref() == Some(&lead.cellphone));
+    let found = found.filter(|contact| contact.phone_keys().any(|key| key == lead.cellphone.key()));
 
     let known = LeadKnown {
         capture: capture.as_ref(),

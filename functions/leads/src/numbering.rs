@@ -26,12 +26,17 @@ struct Kind {
 /// Whether the numbering plan of the calling code has such numbers. This includes fixed lines and services, because
 /// many plans cannot distinguish them from mobiles.
 ///
-/// An E.164 number has no trunk prefix, so nothing is guessed and the plans apply directly.
+/// An E.164 number has no trunk prefix, so nothing is guessed and the plans apply directly. A plan knows one written
+/// form of a number, and each of its forms is valid.
 pub fn is_valid(phone: &Cellphone) -> bool {
+    is_in_a_plan(phone.digits()) || phone.key().forms().iter().any(|form| is_in_a_plan(form))
+}
+
+fn is_in_a_plan(digits: &str) -> bool {
     // No calling code is the beginning of another.
     PLANS
         .iter()
-        .find_map(|(code, plans)| Some((plans, phone.digits().strip_prefix(code)?)))
+        .find_map(|(code, plans)| Some((plans, digits.strip_prefix(code)?)))
         .is_some_and(|(plans, national)| plans.iter().any(|plan| plan.knows(national)))
 }
 

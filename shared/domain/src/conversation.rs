@@ -19,6 +19,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::ids::{ContactId, ConversationId, WorkspaceId};
+use crate::invisible::line;
 use crate::text::{Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -107,7 +108,7 @@ impl Conversation {
     }
 }
 
-/// A conversation's title: 1 to 256 characters, not blank. Its debug output is redacted.
+/// A conversation's title: 1 to 256 characters in one line, not blank. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConversationName(String);
 
@@ -118,13 +119,10 @@ impl ConversationName {
     /// Parses a title.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
-        if text.trim().is_empty() {
-            return Err(Unfit::Value { reason: "a name cannot be blank" });
-        }
-        Ok(Self(text.to_owned()))
+        line(text).map(Self)
     }
 
-    /// The title as given.
+    /// The title, without format characters.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -20,6 +20,7 @@ use std::fmt;
 
 use crate::conversation::{Conversation, ConversationStatus, Recipient};
 use crate::ids::{ContactId, ConversationId, MediaId, MessageId, TemplateId, WorkspaceId};
+use crate::invisible::is_blank;
 use crate::media::Attached;
 use crate::message::received::Received;
 use crate::refused::Refused;
@@ -157,6 +158,9 @@ impl MessageBody {
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let trimmed = text.trim();
         within(trimmed, 1, Self::MAX)?;
+        if is_blank(trimmed) {
+            return Err(Unfit::Value { reason: "a message cannot be blank" });
+        }
         Ok(Self(trimmed.to_owned()))
     }
 

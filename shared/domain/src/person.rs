@@ -18,6 +18,7 @@ use crate::encoding::sha256_hex;
 use crate::ids::{ContactId, ErasureId, WorkspaceId};
 use crate::lead::Lead;
 use crate::message::{Content, Message};
+use crate::phone::PhoneKey;
 use crate::text::{Cellphone, Email};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -41,7 +42,12 @@ pub struct Person {
 impl Person {
     /// Whether a lead is the person's.
     pub fn has_lead(&self, lead: &Lead) -> bool {
-        self.cellphones.contains(&lead.cellphone) || self.contacts.contains(&lead.contact)
+        let of_lead = lead.cellphone.key();
+        self.contacts.contains(&lead.contact) || self.phone_keys().any(|key| key == of_lead)
+    }
+
+    fn phone_keys(&self) -> impl Iterator<Item = PhoneKey> {
+        self.cellphones.iter().map(Cellphone::key)
     }
 
     /// Whether nobody else takes part as a customer. Such a conversation goes with the person.
@@ -78,8 +84,8 @@ impl Person {
     /// The hashes by which a finished erasure recognises the person. They are salted by the workspace only:
     /// who knows a number can check whether its person was erased.
     pub fn digests(&self, workspace: WorkspaceId) -> BTreeSet<String> {
-        let cellphones = self.cellphones.iter().map(|cellphone| digest(workspace, cellphone.as_str()));
-        let emails = self.emails.iter().map(|email| digest(workspace, &email.canonical()));
+        let cellphones = self.phone_keys().map(|key| digest(workspace, key.as_str()));
+        let emails = self.emails.iter().map(|email| digest(workspace, email.key().as_str()));
         let user_ids = self.user_ids.iter().map(|user_id| digest(workspace, user_id.as_str()));
         cellphones.chain(emails).chain(user_ids).collect()
     }
@@ -87,7 +93,7 @@ impl Person {
     /// Whether the two are one person.
     pub fn meets(&self, other: &Self) -> bool {
         !self.contacts.is_disjoint(&other.contacts)
-            || !self.cellphones.is_disjoint(&other.cellphones)
+            || self.phone_keys().any(|key| other.phone_keys().any(|of| of == key))
             || !self.user_ids.is_disjoint(&other.user_ids)
             || self.emails.iter().any(|email| other.emails.iter().any(|of| of.same_as(email)))
     }

@@ -1,4 +1,6 @@
-//! The country calling codes of phone numbers.
+//! Phone numbers: country calling codes, and the key under which the written forms of one phone are the same.
+
+use std::fmt;
 
 /// Every country calling code that ITU-T E.164 assigns, including shared and international services. No code
 /// begins with another one, so each number has one reading. A test checks this.
@@ -35,9 +37,143 @@ pub fn national(digits: &str) -> Option<&str> {
     CALLING_CODES.iter().find_map(|code| digits.strip_prefix(code)).filter(|rest| !rest.is_empty())
 }
 
+/// The form under which phone numbers are compared and stored: the digits without those that only some
+/// written forms of a number have. It is never shown or dialled. Its debug output is redacted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PhoneKey(String);
+
+/// Digits that some people write in a number and others do not.
+struct Infix {
+    /// The country calling code.
+    code: &'static str,
+    /// The number of digits between the code and the infix.
+    before: usize,
+    /// The digits that only the long form has.
+    digits: &'static str,
+    /// The number of digits after them.
+    after: usize,
+    /// The digits with which those can begin.
+    first: &'static str,
+}
+
+/// Every infix that the service knows. A further row needs a source that no two phones differ only by the infix, and
+/// the key before it stays a second key of each look-up of that country: the consent of an erased person is
+/// stored under it.
+const INFIXES: &[Infix] = &[
+    // Mexico dropped the 1 before mobile numbers in August 2019. No national number begins with 1.
+    Infix { code: "52", before: 0, digits: "1", after: 10, first: "23456789" },
+    // Argentina writes a 9 before mobile numbers from abroad only. No mobile differs from a landline by it.
+    Infix { code: "54", before: 0, digits: "9", after: 10, first: "123" },
+    // Brazil put a 9 before mobile numbers. Landlines begin with 2 to 5. The numbers that began with 7 and stayed
+    // without the 9 were radio lines, which were switched off on 31 March 2018.
+    Infix { code: "55", before: 2, digits: "9", after: 8, first: "6789" },
+    // Benin put 01 before all its numbers on 30 November 2024.
+    Infix { code: "229", before: 0, digits: "01", after: 8, first: "24569" },
+];
+
+impl PhoneKey {
+    /// The key of these digits: those of an E.164 number without `+`, or those by which the provider names a customer.
+    pub fn of(digits: &str) -> Self {
+        Self(INFIXES.iter().find_map(|infix| infix.without(digits)).unwrap_or_else(|| digits.to_owned()))
+    }
+
+    /// The key as text: digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The digits of every written form, the short one first.
+    pub fn forms(&self) -> Vec<String> {
+        let long = INFIXES.iter().find_map(|infix| infix.with(&self.0));
+        [self.0.clone()].into_iter().chain(long).collect()
+    }
+}
+
+// The number is personal data.
+impl fmt::Debug for PhoneKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[PhoneKey]")
+    }
+}
+
+impl Infix {
+    /// The short form of a number in the long form.
+    fn without(&self, number: &str) -> Option<String> {
+        let (before, rest) = self.divided(number)?;
+        let rest = rest.strip_prefix(self.digits).filter(|rest| self.is_after(rest))?;
+        Some(format!("{}{before}{rest}", self.code))
+    }
+
+    /// The long form of a number in the short form.
+    fn with(&self, number: &str) -> Option<String> {
+        let (before, rest) = self.divided(number).filter(|(_, rest)| self.is_after(rest))?;
+        Some(format!("{}{before}{}{rest}", self.code, self.digits))
+    }
+
+    fn divided<'a>(&self, number: &'a str) -> Option<(&'a str, &'a str)> {
+        number.strip_prefix(self.code)?.split_at_checked(self.before)
+    }
+
+    fn is_after(&self, rest: &str) -> bool {
+        rest.len() == self.after && rest.starts_with(|first| self.first.contains(first))
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn the_written_forms_of_one_phone_have_one_key() {
+        let rows: &[(&[&str], &str)] = &[
+            (&["5215512345678", "525512345678"], "525512345678"),
+            (&["5491123456789", "541123456789"], "541123456789"),
+            (&["5511987654321", "551187654321"], "551187654321"),
+            (&["2290197123456", "22997123456"], "22997123456"),
+            // A landline of Brazil has one form, and a 9 before its digits makes another number.
+            (&["551132654321"], "551132654321"),
+            (&["5511932654321"], "5511932654321"),
+            // Too many or too few digits, or digits that cannot follow.
+            (&["55119876543210"], "55119876543210"),
+            (&["521551234567"], "521551234567"),
+            (&["5211234567890"], "5211234567890"),
+            (&["549412345678"], "549412345678"),
+            (&["2290137123456"], "2290137123456"),
+            // Other countries have one form, and so has what is no number.
+            (&["14155550123"], "14155550123"),
+            (&["34600111222"], "34600111222"),
+            (&["55"], "55"),
+            (&[""], ""),
+        ];
+        for (forms, key) in rows {
+            for form in *forms {
+                assert_eq!(PhoneKey::of(form).as_str(), *key, "{form}");
+                let mut all = PhoneKey::of(form).forms();
+                all.retain(|one| forms.contains(&one.as_str()));
+                assert_eq!(all.len(), forms.len(), "{form}");
+            }
+        }
+        assert_eq!(format!("{:?}", PhoneKey::of("34600111222")), "[PhoneKey]");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        #[test]
+        fn a_key_is_its_own_key_and_that_of_each_of_its_forms(
+            digits in "(52|54|55|229|1|34)(9|1|01|[1-9]{2}9)?[0-9]{6,10}",
+        ) {
+            let key = PhoneKey::of(&digits);
+            prop_assert_eq!(PhoneKey::of(key.as_str()), key.clone());
+            let forms = key.forms();
+            prop_assert!(forms.contains(&digits), "{:?}", digits);
+            for form in forms {
+                prop_assert_eq!(PhoneKey::of(&form), key.clone());
+            }
+        }
+    }
 
     #[test]
     fn national_removes_the_country_calling_code() {

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use unicode_normalization::UnicodeNormalization;
+
+use crate::invisible::{line, visible};
+use crate::phone::PhoneKey;
 use crate::words::words;
 
 /// Why a value is invalid for its field. The edge converts it to one entry in the `detail` of a validation
@@ -112,12 +116,12 @@ macro_rules! texts {
 }
 
 texts! {
-    /// A first or last name: 1 to 100 characters, not blank.
+    /// A first or last name: 1 to 100 characters in one line, not blank.
     PersonName;
-    /// An e-mail address of up to 254 characters. It is shown as given and compared regardless of case
-    /// ([`Email::canonical`]).
+    /// An e-mail address of up to 254 characters. It is shown as given, and compared by its [`key`](Email::key).
     Email;
-    /// A phone number in E.164 form: `+` and 8 to 15 digits, stored as given.
+    /// A phone number in E.164 form: `+` and 8 to 15 digits. It is shown and dialled as given, and compared by its
+    /// [`key`](Cellphone::key).
     Cellphone;
 }
 
@@ -128,38 +132,84 @@ impl PersonName {
     /// Parses a name.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
-        if text.trim().is_empty() {
-            return Err(Unfit::Value { reason: "a name cannot be blank" });
-        }
-        Ok(Self(text.to_owned()))
+        line(text).map(Self)
     }
 }
 
 impl Email {
     /// The greatest number of characters (RFC 5321's path without its brackets).
     pub const MAX: usize = 254;
-    const PATTERN: &'static str = r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$";
+    const PATTERN: &'static str =
+        r#"^[^@\s()<>\[\]:;,\\"]+@[^@\s()<>\[\]:;,\\".]+(\.[^@\s()<>\[\]:;,\\".]+)+$"#;
     const FORM: &'static str = "an e-mail address, such as jo@example.com";
+    /// The signs with which addresses are written in lists and links. They are not part of an address.
+    const NOT_IN_ADDRESSES: &'static str = "()<>[]:;,\\\"";
+    /// The greatest number of characters of a part of a domain.
+    const MAX_LABEL: usize = 63;
 
-    /// Parses an address: one `@`, at least one character before it, a domain with a dot after it, and no
-    /// white space.
+    /// Parses an address: one `@`, at least one character before it, and a domain with a dot after it. White space
+    /// around it and format characters ([`visible`]) are removed.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
-        within(text, 1, Self::MAX)?;
+        let address = visible(text.trim());
+        within(&address, 1, Self::MAX)?;
         let shape = Unfit::Shape { pattern: Self::PATTERN, form: Self::FORM };
-        let (local, domain) = text.split_once('@').ok_or(shape.clone())?;
-        let dotted = domain.contains('.') && domain.split('.').all(|label| !label.is_empty());
-        let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control()) && !domain.contains('@');
-        if local.is_empty() || !dotted || !plain { Err(shape) } else { Ok(Self(text.to_owned())) }
+        let refused = |c: char| c.is_whitespace() || c.is_control() || Self::NOT_IN_ADDRESSES.contains(c);
+        let (local, domain) = address.split_once('@').ok_or(shape.clone())?;
+        if local.is_empty() || address.contains(refused) || !is_domain(domain) {
+            return Err(shape);
+        }
+        Ok(Self(address))
     }
 
-    /// The form for comparisons and look-ups: lower case.
+    /// The address for display where the text is to be the same for all spellings: lower case.
     pub fn canonical(&self) -> String {
         self.0.to_lowercase()
     }
 
-    /// Whether two addresses differ only in case.
+    /// The key under which the address is compared and stored: the local part in lower case, the domain decoded. Dots
+    /// and `+tags` of the local part stay: at most hosts they make another mailbox.
+    pub fn key(&self) -> EmailKey {
+        let (local, domain) = self.0.split_once('@').unwrap_or((&self.0, ""));
+        // Small sigma has another form at the end of a word.
+        let lower =
+            local.nfc().flat_map(char::to_lowercase).map(|c| if c == '\u{3c2}' { '\u{3c3}' } else { c });
+        EmailKey(format!("{}@{}", lower.nfc().collect::<String>(), idna::domain_to_unicode(domain).0))
+    }
+
+    /// Whether two texts are spellings of one address.
     pub fn same_as(&self, other: &Self) -> bool {
-        self.canonical() == other.canonical()
+        self.key() == other.key()
+    }
+}
+
+/// Whether a text is a domain of several parts that name servers can know.
+fn is_domain(text: &str) -> bool {
+    let (domain, is_valid) = idna::domain_to_unicode(text);
+    let is_label = |label: &str| {
+        let plain = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || c == '-';
+        (1..=Email::MAX_LABEL).contains(&label.chars().count())
+            && label.chars().all(plain)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    is_valid.is_ok() && domain.contains('.') && domain.split('.').all(is_label)
+}
+
+/// The form under which e-mail addresses are compared and stored. It is never shown. Its debug output is redacted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EmailKey(String);
+
+impl EmailKey {
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+// The address is personal data.
+impl fmt::Debug for EmailKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[EmailKey]")
     }
 }
 
@@ -180,6 +230,11 @@ impl Cellphone {
     /// The digits after the `+`.
     pub fn digits(&self) -> &str {
         &self.0[1..]
+    }
+
+    /// The key under which the number is compared and stored.
+    pub fn key(&self) -> PhoneKey {
+        PhoneKey::of(self.digits())
     }
 }
 
@@ -243,17 +298,75 @@ mod tests {
         for good in ["a@b.co", "Ana.Pérez+x@sub.example.com", "o'neil@example.com"] {
             assert!(Email::parse(good).is_ok(), "{good}");
         }
-        for bad in
-            ["a", "a@b", "@b.co", "a@", "a@@b.co", "a b@c.co", "a@b..co", "a@.co", "a@b.co ", "a@b@c.co"]
-        {
+        for bad in [
+            "a",
+            "a@b",
+            "@b.co",
+            "a@",
+            "a@@b.co",
+            "a b@c.co",
+            "a@b..co",
+            "a@.co",
+            "a@b.co.",
+            "a@b@c.co",
+            "mailto:a@b.co",
+            "<a@b.co>",
+            "Ana <a@b.co>",
+            "a@b.co,",
+            "a@b.co;c@d.co",
+            "\"a\"@b.co",
+            "a@[127.0.0.1]",
+            "a@b_c.co",
+            "a@-b.co",
+            "a@b-.co",
+            "a@xn--a.co",
+            "a@b.co\u{e000}x",
+        ] {
             assert!(matches!(Email::parse(bad), Err(Unfit::Shape { .. })), "{bad}");
         }
+        for (given, stored) in [(" a@b.co\n", "a@b.co"), ("\u{feff}a\u{200b}@b\u{ad}.co", "a@b.co")] {
+            assert_eq!(Email::parse(given).unwrap().as_str(), stored);
+        }
+        let label = |length: usize| Email::parse(&format!("a@{}.co", "b".repeat(length)));
+        assert!(label(63).is_ok() && label(64).is_err());
+        assert_eq!(Email::parse("\u{200b}"), Err(Unfit::TooShort { min: 1 }));
         assert_eq!(Email::parse(""), Err(Unfit::TooShort { min: 1 }));
         assert_eq!(Email::parse(&format!("{}@b.co", "a".repeat(250))), Err(Unfit::TooLong { max: 254 }));
     }
 
     #[test]
-    fn e_mail_addresses_are_compared_regardless_of_case_and_shown_as_given() {
+    fn spellings_of_one_address_have_one_key_and_are_shown_as_given() {
+        let rows: &[&[&str]] = &[
+            &[
+                "Ana@Example.COM",
+                "ana@example.com",
+                "a\u{200b}na@example\u{3002}com",
+                "ana@\u{ff45}xample\u{ff0e}com",
+            ],
+            &["Jos\u{e9}@b.co", "jose\u{301}@B.co"],
+            &[
+                "a@b\u{fc}cher.example",
+                "a@bu\u{308}cher.example",
+                "a@xn--bcher-kva.example",
+                "a@B\u{dc}CHER.example",
+            ],
+            &["\u{212a}im@b.co", "kim@b.co"],
+            &["\u{3a3}\u{3a3}@b.co", "\u{3c3}\u{3c2}@b.co"],
+            &["a.b@b.co"],
+            &["ab@b.co"],
+            &["ab+x@b.co"],
+            &["ab@c.co"],
+        ];
+        let key = |text: &str| Email::parse(text).unwrap().key();
+        for (n, spellings) in rows.iter().enumerate() {
+            for spelling in *spellings {
+                assert_eq!(key(spelling), key(spellings[0]), "{spelling}");
+                assert_eq!(Email::parse(key(spelling).as_str()).unwrap().key(), key(spelling), "{spelling}");
+            }
+            for other in &rows[n + 1..] {
+                assert_ne!(key(other[0]), key(spellings[0]), "{other:?}");
+            }
+        }
         let (upper, lower) =
             (Email::parse("Ana@Example.COM").unwrap(), Email::parse("ana@example.com").unwrap());
         assert!(upper.same_as(&lower));
@@ -285,7 +398,10 @@ mod tests {
         assert!(PersonName::parse(&"é".repeat(100)).is_ok());
         assert_eq!(PersonName::parse(&"é".repeat(101)), Err(Unfit::TooLong { max: 100 }));
         assert_eq!(PersonName::parse(""), Err(Unfit::TooShort { min: 1 }));
-        assert!(matches!(PersonName::parse("  "), Err(Unfit::Value { .. })));
+        for bad in ["  ", "\u{200b}", "Ana\nRuiz", "Ana\t"] {
+            assert!(matches!(PersonName::parse(bad), Err(Unfit::Value { .. })), "{bad:?}");
+        }
+        assert_eq!(PersonName::parse("A\u{ad}na").unwrap().as_str(), "Ana");
     }
 
     #[test]

@@ -106,13 +106,13 @@ impl Store {
         self.holder(keys::contact_email(workspace, email)).await
     }
 
-    /// The contact with this phone number (strongly consistent read). One round trip.
+    /// The contact with this phone number in any written form (strongly consistent read). One round trip.
     pub async fn contact_holding_cellphone(
         &self,
         workspace: WorkspaceId,
         cellphone: &Cellphone,
     ) -> Result<Option<ContactId>, StoreError> {
-        self.holder(keys::contact_cellphone(workspace, cellphone)).await
+        self.holder(keys::contact_phone(workspace, &cellphone.key())).await
     }
 
     /// Stores a new contact; searches find it at once. One round trip; one more if the workspace's shards are
@@ -212,7 +212,7 @@ pub(crate) fn named_place(workspace: WorkspaceId, named: &ContactRef) -> Place {
     let key = match named {
         ContactRef::Id(id) => keys::contact(workspace, *id),
         ContactRef::Email(email) => keys::contact_email(workspace, email),
-        ContactRef::Cellphone(cellphone) => keys::contact_cellphone(workspace, cellphone),
+        ContactRef::Cellphone(cellphone) => keys::contact_phone(workspace, &cellphone.key()),
     };
     Place::of(Table::Contacts, key)
 }

@@ -7,12 +7,11 @@
 //! - rows of the platform (the cursor key, the provider's apps, its templates, the claims of lines, the accounts of lines, the list of workspaces), under
 //!   the nil UUID ([`PLATFORM`]).
 
-use domain::contact::search::PHONE_PREFIX;
+use domain::contact::search::{PHONE_PREFIX, PhoneEnd};
 use domain::{
-    AttributeId, BrandId, BusinessAccountId, Cellphone, ChannelId, ContactId, ConversationId,
-    ConversationStatus, Email, EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId,
-    MediaId, MessageId, ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp,
-    UserId, WaId, WorkspaceId,
+    AttributeId, BrandId, BusinessAccountId, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
+    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, PhoneKey,
+    ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
 };
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
@@ -65,27 +64,23 @@ pub(crate) fn contact_list(workspace: WorkspaceId, shard: u8) -> String {
 
 /// The newest-first list of a user's contacts (index `owner`).
 pub(crate) fn contacts_of_owner(workspace: WorkspaceId, owner: &Email) -> String {
-    format!("{workspace}#O#{}", owner.canonical())
+    format!("{workspace}#O#{}", owner.key().as_str())
 }
 
 /// The row that keeps a contact's e-mail address unique and finds the contact by it.
 pub(crate) fn contact_email(workspace: WorkspaceId, email: &Email) -> (String, &'static str) {
-    (format!("{workspace}#E#{}", email.canonical()), "U")
+    (format!("{workspace}#E#{}", email.key().as_str()), "U")
 }
 
-/// The row that keeps a contact's phone number unique and finds the contact by it.
-pub(crate) fn contact_cellphone(workspace: WorkspaceId, cellphone: &Cellphone) -> (String, &'static str) {
-    (format!("{workspace}#P#{}", cellphone.as_str()), "U")
+/// The row that keeps a contact's phone number unique, and finds the contact by each written form of it. The number
+/// under which the provider knows the contact has such a row too.
+pub(crate) fn contact_phone(workspace: WorkspaceId, phone: &PhoneKey) -> (String, &'static str) {
+    (format!("{workspace}#P#{}", phone.as_str()), "U")
 }
 
 /// The row that keeps a contact's id at the provider unique and finds the contact by it.
 pub(crate) fn contact_user_id(workspace: WorkspaceId, user_id: &ProviderUserId) -> (String, &'static str) {
     (format!("{workspace}#U#{}", user_id.as_str()), "U")
-}
-
-/// The row that keeps the number under which the provider knows a contact unique and finds the contact by it.
-pub(crate) fn contact_wa_id(workspace: WorkspaceId, wa_id: &WaId) -> (String, &'static str) {
-    (format!("{workspace}#N#{}", wa_id.as_str()), "U")
 }
 
 /// Since when a line delivers customers' messages.
@@ -99,16 +94,14 @@ pub(crate) fn contact_terms(workspace: WorkspaceId, term: &str) -> String {
     format!("{workspace}#T#{first}")
 }
 
-/// The partition of the search rows of numbers, with and without country code, that begin with the same
-/// digits.
-pub(crate) fn contact_digits(workspace: WorkspaceId, digits: &str) -> String {
-    format!("{workspace}#D#{}", digits.get(..PHONE_PREFIX).unwrap_or(digits))
-}
-
-/// The partition of the search rows of numbers that end with the same digits. `reversed` has the last digit
-/// first.
-pub(crate) fn contact_last_digits(workspace: WorkspaceId, reversed: &str) -> String {
-    format!("{workspace}#Z#{}", reversed.get(..PHONE_PREFIX).unwrap_or(reversed))
+/// The partition of the search rows of numbers whose first (`D`) or last (`Z`) digits are the same. Numbers are there
+/// with and without country code; `digits` of the last ones have the last digit first.
+pub(crate) fn contact_digits(workspace: WorkspaceId, end: PhoneEnd, digits: &str) -> String {
+    let end = match end {
+        PhoneEnd::First => 'D',
+        PhoneEnd::Last => 'Z',
+    };
+    format!("{workspace}#{end}#{}", digits.get(..PHONE_PREFIX).unwrap_or(digits))
 }
 
 /// The sort key of a search row: the search text, then the contact's id.
@@ -185,7 +178,7 @@ pub(crate) fn user(workspace: WorkspaceId, user: UserId) -> (String, String) {
 
 /// The copy of a user that finds it by e-mail address and keeps the address unique.
 pub(crate) fn user_by_email(workspace: WorkspaceId, email: &Email) -> (String, &'static str) {
-    (format!("{workspace}#UE#{}", email.canonical()), "U")
+    (format!("{workspace}#UE#{}", email.key().as_str()), "U")
 }
 
 /// The partition of the workspace's teams.
@@ -445,10 +438,10 @@ pub(crate) fn read_lead(pk: &str) -> Option<(WorkspaceId, LeadId)> {
 /// The row that identifies a further lead of the same number and brand as a repeat.
 pub(crate) fn lead_repeat(
     workspace: WorkspaceId,
-    cellphone: &Cellphone,
+    phone: &PhoneKey,
     brand: &BrandId,
 ) -> (String, &'static str) {
-    (format!("{workspace}#D#{}#{}", cellphone.as_str(), brand.as_str()), "D")
+    (format!("{workspace}#D#{}#{}", phone.as_str(), brand.as_str()), "D")
 }
 
 /// The row that makes a captcha token valid only once.
@@ -462,12 +455,8 @@ pub(crate) fn leads_of_day(workspace: WorkspaceId, day: &str) -> (String, &'stat
 }
 
 /// The number of leads of a phone number on a day.
-pub(crate) fn leads_of_phone(
-    workspace: WorkspaceId,
-    cellphone: &Cellphone,
-    day: &str,
-) -> (String, &'static str) {
-    (format!("{workspace}#Q#{}#{day}", cellphone.as_str()), "Q")
+pub(crate) fn leads_of_phone(workspace: WorkspaceId, phone: &PhoneKey, day: &str) -> (String, &'static str) {
+    (format!("{workspace}#Q#{}#{day}", phone.as_str()), "Q")
 }
 
 /// The partition of the choices about templates. The sort key is a hash of the number or the user id, so an

@@ -80,7 +80,7 @@ impl Store {
         let used = TokenRow::of(lead.id, &lead.cellphone, &lead.brand, now);
         let repeats = RepeatRow { lead_id: lead.id, expires_at: now.plus(Lead::REPEATS).as_seconds() };
         let token = keys::captcha_token(lead.workspace_id, token_sha256_hex);
-        let repeat = keys::lead_repeat(lead.workspace_id, &lead.cellphone, &lead.brand);
+        let repeat = keys::lead_repeat(lead.workspace_id, &lead.cellphone.key(), &lead.brand);
         let writes = Transaction::new()
             .with(Role::Lead, Write::put(Table::Leads, item).when_absent())
             .with(Role::Token, put_unless_kept(token, TOKEN_KIND, &used, now)?)
@@ -131,7 +131,8 @@ impl Store {
         }
         let now = self.now();
         let day = now.to_day_string();
-        let of_phone = caps.per_phone.map(|cap| (keys::leads_of_phone(workspace, cellphone, &day), cap));
+        let of_phone =
+            caps.per_phone.map(|cap| (keys::leads_of_phone(workspace, &cellphone.key(), &day), cap));
         let of_day = caps.daily.map(|cap| (keys::leads_of_day(workspace, &day), cap));
         let mut counted = CountedLead { rows: vec![] };
         for (key, cap) in of_phone.into_iter().chain(of_day) {

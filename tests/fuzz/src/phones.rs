@@ -1,7 +1,7 @@
 //! Phone numbers: the form, the country calling codes and the numbering plans agree.
 
 use domain::phone::national;
-use domain::{Cellphone, WaId};
+use domain::{Cellphone, PhoneKey, WaId};
 
 /// The input is a number. Bytes that are no digits become some, so that most inputs have the form of a number.
 pub fn run(input: &[u8]) {
@@ -23,7 +23,12 @@ fn check(text: &str) {
     let Ok(phone) = phone else { return };
     assert_eq!(phone.as_str(), text);
     assert_eq!(phone.digits(), &text[1..]);
-    assert!(WaId::parse(phone.digits()).is_ok(), "{text}");
+    let key = phone.key();
+    assert_eq!(WaId::parse(phone.digits()).map(|id| id.key()), Ok(key.clone()), "{text}");
+    assert!(key.forms().iter().any(|form| form == phone.digits()), "{text}");
+    for form in key.forms() {
+        assert_eq!(PhoneKey::of(&form), key, "{text}");
+    }
     let rest = national(phone.digits());
     assert!(rest.is_none_or(|rest| !rest.is_empty() && text.ends_with(rest)), "{text}");
     if leads::numbering::is_valid(&phone) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::phone::PhoneKey;
 use crate::text::{Cellphone, Unfit};
 
 /// A customer's id for one business at the provider ("business-scoped user id"): 1 to 128 visible ASCII
@@ -56,62 +57,15 @@ impl WaId {
         Cellphone::parse(&format!("+{}", self.0)).ok()
     }
 
-    /// The other forms in which people write this number. Brazil added a ninth digit to its mobile numbers,
-    /// and Mexico and Argentina have a digit for mobile phones that is not dialled from everywhere. The
-    /// provider names such a number in one form, and the workspace may know the other one.
-    pub fn other_forms(&self) -> Vec<Cellphone> {
-        let forms = FORMS.iter().flat_map(|form| [form.without_digit(&self.0), form.with_digit(&self.0)]);
-        forms.flatten().filter_map(|digits| Cellphone::parse(&format!("+{digits}")).ok()).collect()
+    /// The key under which the number is compared and stored.
+    pub fn key(&self) -> PhoneKey {
+        PhoneKey::of(&self.0)
     }
 }
 
 impl fmt::Debug for WaId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[WaId]")
-    }
-}
-
-/// A plan whose mobile numbers exist with and without a digit.
-struct MobileDigit {
-    /// The country code.
-    country: &'static str,
-    /// The number of digits between the country code and the digit.
-    area: usize,
-    /// The digit.
-    digit: char,
-    /// The number of digits after it.
-    rest: usize,
-    /// The first digits after it that mobile numbers have.
-    mobile: &'static str,
-}
-
-const FORMS: &[MobileDigit] = &[
-    // Landlines of Brazil begin with 2 to 5 and have no ninth digit.
-    MobileDigit { country: "55", area: 2, digit: '9', rest: 8, mobile: "6789" },
-    MobileDigit { country: "52", area: 0, digit: '1', rest: 10, mobile: "23456789" },
-    MobileDigit { country: "54", area: 0, digit: '9', rest: 10, mobile: "1234568" },
-];
-
-impl MobileDigit {
-    /// The number without the digit, if it is a mobile number with it.
-    fn without_digit(&self, number: &str) -> Option<String> {
-        let (area, rest) = self.divided(number)?;
-        let rest = rest.strip_prefix(self.digit).filter(|rest| self.is_rest(rest))?;
-        Some(format!("{}{area}{rest}", self.country))
-    }
-
-    /// The number with the digit, if it is a mobile number without it.
-    fn with_digit(&self, number: &str) -> Option<String> {
-        let (area, rest) = self.divided(number).filter(|(_, rest)| self.is_rest(rest))?;
-        Some(format!("{}{area}{}{rest}", self.country, self.digit))
-    }
-
-    fn divided<'a>(&self, number: &'a str) -> Option<(&'a str, &'a str)> {
-        number.strip_prefix(self.country)?.split_at_checked(self.area)
-    }
-
-    fn is_rest(&self, rest: &str) -> bool {
-        rest.len() == self.rest && rest.starts_with(|first| self.mobile.contains(first))
     }
 }
 
@@ -186,40 +140,6 @@ mod tests {
         assert_eq!(number("14155550123"), Cellphone::parse("+14155550123").ok());
         for none in ["12345", "01234567890", "1234567890123456"] {
             assert_eq!(number(none), None, "{none}");
-        }
-    }
-
-    #[test]
-    fn mobile_numbers_of_three_countries_have_another_form() {
-        let rows: &[(&str, &[&str])] = &[
-            // Brazil: with and without the ninth digit.
-            ("5511987654321", &["+551187654321"]),
-            ("551187654321", &["+5511987654321"]),
-            ("551132654321", &[]),   // a landline
-            ("5511932654321", &[]),  // a ninth digit before a landline's number
-            ("55119876543210", &[]), // too long
-            ("55118765432", &[]),    // too short
-            // Mexico: with and without 1.
-            ("5215512345678", &["+525512345678"]),
-            ("525512345678", &["+5215512345678"]),
-            ("52551234567", &[]),
-            // Argentina: with and without 9.
-            ("5491123456789", &["+541123456789"]),
-            ("541123456789", &["+5491123456789"]),
-            ("549112345678", &[]),
-            // Others have one form.
-            ("14155550123", &[]),
-            ("34600111222", &[]),
-            ("55", &[]),
-        ];
-        for (wa_id, expected) in rows {
-            let Ok(wa_id) = WaId::parse(wa_id) else { continue };
-            let forms = wa_id.other_forms();
-            assert_eq!(forms.iter().map(Cellphone::as_str).collect::<Vec<_>>(), *expected, "{}", wa_id.0);
-            for form in &forms {
-                let back = WaId::parse(form.digits()).unwrap().other_forms();
-                assert_eq!(back, [wa_id.cellphone().unwrap()], "{}", form.as_str());
-            }
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::contact::Contact;
-use crate::contact::address::{Address, Reached};
+use crate::contact::address::{Address, Reached, WaId};
+use crate::phone::PhoneKey;
 use crate::text::Cellphone;
 use crate::time::Timestamp;
 
@@ -14,24 +15,25 @@ impl Contact {
         self.cellphone.clone().map(Address::Number).or_else(user)
     }
 
-    /// Whether one of these ids is the contact's: its number, another form of it, the number under which the provider
+    /// The keys of the contact's numbers: the one that is shown, and the one under which the provider knows it.
+    pub fn phone_keys(&self) -> impl Iterator<Item = PhoneKey> {
+        let shown = self.cellphone.as_ref().map(Cellphone::key);
+        shown.into_iter().chain(self.wa_id.as_ref().map(WaId::key))
+    }
+
+    /// Whether one of these ids is the contact's: its number in any written form, the number under which the provider
     /// knows it, or its user id. So the contact is the one that a look-up by these ids finds, unless another contact
     /// has an id that counts more.
     pub fn is_reached_at(&self, at: &Reached) -> bool {
-        let is_number = |number: &Cellphone| {
-            at.cellphone().as_ref() == Some(number)
-                || at.wa_id.as_ref().is_some_and(|wa_id| wa_id.other_forms().contains(number))
-        };
-        self.cellphone.as_ref().is_some_and(is_number)
-            || (self.wa_id.is_some() && self.wa_id == at.wa_id)
+        at.wa_id.as_ref().is_some_and(|wa_id| self.phone_keys().any(|key| key == wa_id.key()))
             || (self.user_id.is_some() && self.user_id == at.user_id)
     }
 
     /// The contact with the ids that the provider named. Returns `None` if it has them. An id that the
     /// provider did not name stays, and the version stays, because clients do not see the ids.
     pub fn reached(&self, at: &Reached) -> Option<Self> {
-        let dialled = self.cellphone.as_ref().map(Cellphone::digits);
-        let wa_id = at.wa_id.as_ref().filter(|wa_id| Some(wa_id.as_str()) != dialled);
+        let shown = self.cellphone.as_ref().map(Cellphone::key);
+        let wa_id = at.wa_id.as_ref().filter(|wa_id| Some(wa_id.key()) != shown);
         let next = Self {
             wa_id: wa_id.or(self.wa_id.as_ref()).cloned(),
             user_id: at.user_id.as_ref().or(self.user_id.as_ref()).cloned(),
@@ -47,7 +49,8 @@ impl Contact {
     /// The provider gives a customer a new user id with each new number, so the ids of the old number go.
     pub fn moved(&self, to: &Reached, at: Timestamp, now: Timestamp) -> Option<Self> {
         let number = to.cellphone();
-        let is_new = number.is_some() && number != self.cellphone;
+        let key = self.cellphone.as_ref().map(Cellphone::key);
+        let is_new = number.as_ref().is_some_and(|number| Some(number.key()) != key);
         let user_id = to.user_id.as_ref().or(self.user_id.as_ref().filter(|_| !is_new)).cloned();
         let is_late = self.moved_at.is_some_and(|before| before >= at);
         if is_late || (!is_new && user_id == self.user_id) {
@@ -69,16 +72,12 @@ impl Contact {
     /// The contact without the ids that belong to another number than the one that it has now. `before` is
     /// the contact before the change.
     pub(super) fn without_ids_of_number(self, before: &Self) -> Self {
-        match &before.cellphone {
-            Some(number) if self.cellphone.as_ref() != Some(number) => {
-                Self { wa_id: None, user_id: None, ..self }
-            }
-            _ => {
-                let digits = self.cellphone.as_ref().map(Cellphone::digits);
-                let wa_id = self.wa_id.filter(|wa_id| Some(wa_id.as_str()) != digits);
-                Self { wa_id, ..self }
-            }
+        let [old, new] = [before, &self].map(|contact| contact.cellphone.as_ref().map(Cellphone::key));
+        if old.is_some() && old != new {
+            return Self { wa_id: None, user_id: None, ..self };
         }
+        let wa_id = self.wa_id.filter(|wa_id| Some(wa_id.key()) != new);
+        Self { wa_id, ..self }
     }
 }
 
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contact_is_reached_at_its_number_its_other_forms_its_wa_id_and_its_user_id() {
+    fn a_contact_is_reached_at_each_form_of_its_number_its_wa_id_and_its_user_id() {
         let brazilian = contact("+5511987654321", "551150000000", "BR.1");
         let rows = [
             (&brazilian, at("5511987654321", ""), true),
@@ -159,12 +158,14 @@ mod tests {
             // The provider dials what it was told.
             (contact(number, "", ""), at("5511987654321", ""), None),
             (contact(number, "", "BR.1"), at("5511987654321", "BR.1"), None),
-            (contact(number, "", ""), at("551187654321", ""), Some([number, "551187654321", ""])),
-            (contact(number, "551187654321", ""), at("551187654321", ""), None),
+            // Another form of the same number is the same number.
+            (contact(number, "", ""), at("551187654321", ""), None),
+            (contact(number, "", ""), at("551150000000", ""), Some([number, "551150000000", ""])),
+            (contact(number, "551150000000", ""), at("551150000000", ""), None),
             (
-                contact(number, "551187654321", ""),
-                at("5511987654321", "BR.1"),
-                Some([number, "551187654321", "BR.1"]),
+                contact(number, "551150000000", ""),
+                at("551187654321", "BR.1"),
+                Some([number, "551150000000", "BR.1"]),
             ),
             (contact(number, "", "BR.1"), at("", "BR.2"), Some([number, "", "BR.2"])),
             (contact("", "", "BR.1"), at("551187654321", ""), Some(["", "551187654321", "BR.1"])),
@@ -198,6 +199,7 @@ mod tests {
             (&moved, at("14155550199", ""), LATER),
             (&moved, at("", ""), LATER),
             (&moved, at("12345", ""), LATER), // not a number
+            (&contact("+5511987654321", "", ""), at("551187654321", ""), LATER), // another form of its number
         ] {
             assert_eq!(contact.moved(&to, time, LATER), None, "{to:?}");
         }
@@ -209,14 +211,15 @@ mod tests {
 
     #[test]
     fn a_changed_number_takes_its_ids_with_it() {
-        let before = contact("+5511987654321", "551187654321", "BR.1");
+        let before = contact("+5511987654321", "551150000000", "BR.1");
         let rows = [
-            (before.clone(), "+5511987654321", ["+5511987654321", "551187654321", "BR.1"]),
+            (before.clone(), "+5511987654321", ["+5511987654321", "551150000000", "BR.1"]),
+            (before.clone(), "+551187654321", ["+551187654321", "551150000000", "BR.1"]),
             (before.clone(), "+14155550123", ["+14155550123", "", ""]),
             (before, "", ["", "", ""]),
             // The number of a contact that had none: its user id is still the same person's.
             (contact("", "551187654321", "BR.1"), "+14155550123", ["+14155550123", "551187654321", "BR.1"]),
-            (contact("", "551187654321", "BR.1"), "+551187654321", ["+551187654321", "", "BR.1"]),
+            (contact("", "551187654321", "BR.1"), "+5511987654321", ["+5511987654321", "", "BR.1"]),
         ];
         for (before, number, expected) in rows {
             let after = Contact { cellphone: Cellphone::parse(number).ok(), ..before.clone() };

@@ -10,7 +10,8 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use crate::contact::Contact;
-use crate::phone::national;
+use crate::invisible::is_format;
+use crate::phone::{PhoneKey, national};
 use crate::text::{Email, PersonName, Unfit, within};
 
 /// The greatest number of words of each name that are indexed.
@@ -33,6 +34,20 @@ const LEFT_OUT: &[char] = &[
     '\u{ff07}', '|',
 ];
 
+/// White space, dashes and other signs between which the words of names stand.
+fn is_between_words(c: char) -> bool {
+    c.is_whitespace() || is_dash(c) || matches!(c, '/' | ',' | '\u{b7}')
+}
+
+fn is_dash(c: char) -> bool {
+    matches!(c, '-' | '\u{2010}'..='\u{2015}' | '\u{2212}')
+}
+
+/// Characters that join letters or choose a glyph. A search ignores them.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
 /// Letters whose stroke Unicode normalisation does not remove.
 const FOLDED: &[(char, &str)] = &[
     ('æ', "ae"),
@@ -48,7 +63,8 @@ const FOLDED: &[(char, &str)] = &[
 
 /// The text without case, accents and apostrophes.
 pub fn normalise(text: &str) -> String {
-    let bare = text.chars().filter(|c| !LEFT_OUT.contains(c)).nfkd().filter(|c| !is_combining_mark(*c));
+    let is_kept = |c: &char| !LEFT_OUT.contains(c) && !is_format(*c) && !is_joiner(*c);
+    let bare = text.chars().filter(is_kept).nfkd().filter(|c| !is_combining_mark(*c));
     // The conversion to upper case unifies letters that lower case alone keeps apart: `ß` and `SS`, both small
     // sigmas. The capital `ẞ` becomes `SS` only by way of `ß`.
     let cased = bare.flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
@@ -83,7 +99,11 @@ pub fn terms(contact: &Contact) -> Vec<String> {
 }
 
 fn name_terms(name: &PersonName) -> Vec<String> {
-    normalise(name.as_str()).split_whitespace().take(NAME_WORDS).map(str::to_owned).collect()
+    words_of(&normalise(name.as_str())).take(NAME_WORDS).map(str::to_owned).collect()
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_between_words).filter(|word| !word.is_empty())
 }
 
 fn email_terms(email: &Email) -> Vec<String> {
@@ -110,7 +130,7 @@ pub enum SearchQuery {
     Words {
         /// The longest word. The store reads the terms that begin with it.
         lead: String,
-        /// The other words, at most four.
+        /// The other words, at most nine.
         others: Vec<String>,
     },
     /// Digits at the beginning or end of a phone number, at least [`PHONE_PREFIX`].
@@ -123,8 +143,10 @@ impl SearchQuery {
     pub const MIN: usize = 1;
     /// The greatest number of characters in a query.
     pub const MAX: usize = 100;
-    /// The greatest number of words in a query.
+    /// The greatest number of words in a query, as white space divides them.
     pub const MAX_WORDS: usize = 5;
+    /// The greatest number of parts of these words.
+    const MAX_PARTS: usize = 10;
 
     /// Parses a query.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
@@ -134,8 +156,13 @@ impl SearchQuery {
             return Ok(Self::Phone(digits));
         }
         let text = normalise(text);
-        let mut words: Vec<String> = text.split_whitespace().map(cut).collect();
-        if words.len() > Self::MAX_WORDS {
+        let divided = |word| match str::contains(word, '@') {
+            // An address is one word: its dashes are part of it.
+            true => vec![cut(word)],
+            false => words_of(word).map(cut).collect(),
+        };
+        let mut words: Vec<String> = text.split_whitespace().flat_map(divided).collect();
+        if text.split_whitespace().count() > Self::MAX_WORDS || words.len() > Self::MAX_PARTS {
             return Err(Unfit::Value { reason: "a search takes at most 5 words" });
         }
         let longest = (0..words.len()).rev().max_by_key(|at| words[*at].chars().count());
@@ -156,10 +183,10 @@ impl SearchQuery {
                     .chain(others)
                     .all(|word| terms.iter().any(|term| term.starts_with(word)))
             }
-            Self::Phone(fragment) => contact.cellphone.as_ref().is_some_and(|cellphone| {
-                let digits = cellphone.digits();
-                phone_forms(digits).iter().any(|(form, _)| shows_by_form(*form, digits, fragment))
-            }),
+            Self::Phone(fragment) => contact
+                .cellphone
+                .as_ref()
+                .is_some_and(|cellphone| phone_shown_by(cellphone.digits(), fragment).is_some()),
         }
     }
 
@@ -180,7 +207,9 @@ impl fmt::Debug for SearchQuery {
 
 /// The digits of a query that contains only characters of phone numbers and enough digits.
 fn phone_fragment(text: &str) -> Option<String> {
-    let numeric = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '+' | '-' | '(' | ')');
+    let text: String = text.nfkc().filter(|c| !is_format(*c)).collect();
+    let numeric =
+        |c: char| c.is_ascii_digit() || c.is_whitespace() || is_dash(c) || matches!(c, '+' | '(' | ')');
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     (text.chars().all(numeric) && digits.len() >= PHONE_PREFIX).then_some(digits)
 }
@@ -191,47 +220,57 @@ pub fn shows_by_term<'a>(term: &str, lead: &str, terms: impl IntoIterator<Item =
     terms.into_iter().filter(|other| other.starts_with(lead)).min() == Some(term)
 }
 
-/// The indexed forms of a phone number, in the order in which they are searched.
+/// Where the digits of a search row begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PhoneForm {
-    /// All digits.
-    International,
-    /// The digits after the country calling code.
-    National,
-    /// All digits in reverse order.
-    Reversed,
+pub enum PhoneEnd {
+    /// At the first digit of the number, or of the number without its country calling code.
+    First,
+    /// At the last digit. The digits are in reverse order.
+    Last,
 }
 
-/// The texts under which a number is indexed. `digits` are the digits of its E.164 form.
-pub fn phone_forms(digits: &str) -> Vec<(PhoneForm, String)> {
-    let mut forms = vec![(PhoneForm::International, digits.to_owned())];
+/// The rows under which a number is indexed, in the order in which they show the contact. `digits` are those of its
+/// E.164 form. Three rows; four for a number that has two written forms.
+pub fn phone_rows(digits: &str) -> Vec<(PhoneEnd, String)> {
+    let forms = PhoneKey::of(digits).forms();
+    // The end of the short form is an end of the long one, or of what a query reads beside it (`phone_ranges`).
+    let last = forms.last().map(|long| reversed(long));
     // Fewer digits cannot name a partition, and no numbering plan has such numbers.
-    if let Some(rest) = national(digits).filter(|rest| rest.len() >= PHONE_PREFIX) {
-        forms.push((PhoneForm::National, rest.to_owned()));
-    }
-    forms.push((PhoneForm::Reversed, reversed(digits)));
-    forms
+    let national = national(digits).filter(|rest| rest.len() >= PHONE_PREFIX).map(str::to_owned);
+    let first = forms.into_iter().chain(national).map(|text| (PhoneEnd::First, text));
+    first.chain(last.map(|text| (PhoneEnd::Last, text))).collect()
 }
 
-/// The digits in reverse order.
-pub fn reversed(digits: &str) -> String {
+/// The ranges of rows that a phone fragment reads, in order: rows of that end whose digits begin with this text.
+pub fn phone_ranges(fragment: &str) -> Vec<(PhoneEnd, String)> {
+    // Brazilians write eight digits, with or without the area code or its last digit, of a number that is indexed with a 9.
+    let with_nine =
+        fragment.len().checked_sub(8).filter(|before| (1..=2).contains(before)).and_then(|before| {
+            let (area, rest) = fragment.split_at_checked(before)?;
+            rest.starts_with(['6', '7', '8', '9']).then(|| format!("{area}9{rest}"))
+        });
+    let last = [Some(fragment.to_owned()), with_nine].into_iter().flatten();
+    let last = last.map(|text| (PhoneEnd::Last, reversed(&text)));
+    [(PhoneEnd::First, fragment.to_owned())].into_iter().chain(last).collect()
+}
+
+/// The range and the row by which a fragment shows a contact with this number: the first of each that fit, so each
+/// contact appears once. The range is its place in [`phone_ranges`]. `None` if the fragment does not find the number.
+pub fn phone_shown_by(digits: &str, fragment: &str) -> Option<(usize, String)> {
+    let rows = phone_rows(digits);
+    phone_ranges(fragment).into_iter().enumerate().find_map(|(at, (end, text))| {
+        let row = rows.iter().find(|(of, row)| *of == end && row.starts_with(&text))?;
+        Some((at, row.1.clone()))
+    })
+}
+
+fn reversed(digits: &str) -> String {
     digits.chars().rev().collect()
-}
-
-/// Whether a match by this form of the number shows the contact. Only the first form that fits the fragment
-/// shows it, so each contact appears once.
-pub fn shows_by_form(form: PhoneForm, digits: &str, fragment: &str) -> bool {
-    let international = digits.starts_with(fragment);
-    let without_code = national(digits).is_some_and(|rest| rest.starts_with(fragment));
-    match form {
-        PhoneForm::International => international,
-        PhoneForm::National => without_code && !international,
-        PhoneForm::Reversed => digits.ends_with(fragment) && !international && !without_code,
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use uuid::Uuid;
 
     use super::*;
@@ -301,6 +340,12 @@ mod tests {
             ("", "", "a.b_c+d-e@x.io", &["a.b_c+d-e@x.io", "b_c+d-e@x.io", "c+d-e@x.io", "d-e@x.io"]),
             ("", "", "a..b@x.io", &["a..b@x.io", "b@x.io", "io", "x.io"]),
             ("Ana", "", "ana@x.io", &["ana@x.io", "io", "x.io"]),
+            (
+                "Ana\u{200b}-Mar\u{ed}a",
+                "L\u{f3}pez\u{2013}Garc\u{ed}a / Ruiz,Sol \u{b7} -",
+                "",
+                &["ana", "garcia", "lopez", "maria", "ruiz", "sol"],
+            ),
             ("''", "|", "", &[]),
         ];
         for (first, last, email, expected) in rows {
@@ -327,6 +372,11 @@ mod tests {
             ("a b c d e", words("a", &["b", "c", "d", "e"])),
             ("a b c d e f", Err(Unfit::Value { reason: "a search takes at most 5 words" })),
             ("a ' b", words("a", &["b"])),
+            ("l\u{f3}pez-garc\u{ed}a", words("garcia", &["lopez"])),
+            ("a-b c/d e,f g\u{b7}h i\u{2014}j", words("a", &["b", "c", "d", "e", "f", "g", "h", "i", "j"])),
+            ("a-b-c-d-e-f-g-h-i-j-k", Err(Unfit::Value { reason: "a search takes at most 5 words" })),
+            ("ana-maria@x", words("ana-maria@x", &[])),
+            ("-", Err(Unfit::Value { reason: "a search needs letters or digits" })),
             ("李", words("李", &[])),
             (" x ", words("x", &[])),
             ("", short.clone()),
@@ -335,6 +385,8 @@ mod tests {
             ("415", phone("415")),
             ("+1 (415) 555-01", phone("141555501")),
             (" 1415", phone("1415")),
+            ("\u{202a}+1\u{a0}415\u{2011}555\u{202c}", phone("1415555")),
+            ("\u{ff11}\u{ff14}\u{ff11}\u{ff15}", phone("1415")),
             ("41", words("41", &[])),
             ("+4 1", words("+4", &["1"])),
             ("415 ana", words("415", &["ana"])),
@@ -366,38 +418,87 @@ mod tests {
 
     #[test]
     fn a_number_is_indexed_whole_national_and_reversed() {
-        let number = Cellphone::parse("+4915112345678").unwrap();
-        let forms = phone_forms(number.digits());
-        let expected = [
-            (PhoneForm::International, "4915112345678".to_owned()),
-            (PhoneForm::National, "15112345678".to_owned()),
-            (PhoneForm::Reversed, "8765432115194".to_owned()),
-        ];
-        assert_eq!(forms, expected);
-        assert_eq!(phone_forms("999123456").len(), 2, "no such country: nothing national");
+        use PhoneEnd::{First, Last};
+        for (digits, expected) in [
+            (
+                "4915112345678",
+                &[(First, "4915112345678"), (First, "15112345678"), (Last, "8765432115194")][..],
+            ),
+            // No such country: nothing national.
+            ("999123456", &[(First, "999123456"), (Last, "654321999")]),
+            (
+                "551187654321",
+                &[
+                    (First, "551187654321"),
+                    (First, "5511987654321"),
+                    (First, "1187654321"),
+                    (Last, "1234567891155"),
+                ],
+            ),
+            (
+                "5215512345678",
+                &[
+                    (First, "525512345678"),
+                    (First, "5215512345678"),
+                    (First, "15512345678"),
+                    (Last, "8765432155125"),
+                ],
+            ),
+        ] {
+            let rows = phone_rows(digits);
+            let rows: Vec<_> = rows.iter().map(|(end, text)| (*end, text.as_str())).collect();
+            assert_eq!(rows, expected, "{digits}");
+        }
     }
 
     #[test]
-    fn a_number_is_shown_by_the_first_form_that_fits() {
-        use PhoneForm::{International, National, Reversed};
-        for (fragment, shown) in [
-            ("4915", Some(International)),
-            ("151", Some(National)),
-            ("678", Some(Reversed)),
-            ("4915112345678", Some(International)),
-            ("15112345678", Some(National)),
-            ("5112345678", Some(Reversed)),
-            ("112", None),
+    fn a_number_is_shown_by_the_first_row_of_the_first_range_that_fits() {
+        for (digits, fragment, shown) in [
+            ("4915112345678", "4915", Some((0, "4915112345678"))),
+            ("4915112345678", "151", Some((0, "15112345678"))),
+            ("4915112345678", "678", Some((1, "8765432115194"))),
+            ("4915112345678", "5112345678", Some((1, "8765432115194"))),
+            ("4915112345678", "112", None),
+            ("11111111", "111", Some((0, "11111111"))),
+            ("551187654321", "5511", Some((0, "551187654321"))),
+            ("551187654321", "55119", Some((0, "5511987654321"))),
+            ("551187654321", "118", Some((0, "1187654321"))),
+            ("551187654321", "987654321", Some((1, "1234567891155"))),
+            ("551187654321", "187654321", Some((2, "1234567891155"))),
+            ("5511987654321", "1187654321", Some((2, "1234567891155"))),
+            // Both ranges of the last digits hold the row, and the first shows it.
+            ("5519987654321", "987654321", Some((1, "1234567899155"))),
         ] {
-            let forms: Vec<PhoneForm> = [International, National, Reversed]
-                .into_iter()
-                .filter(|form| shows_by_form(*form, "4915112345678", fragment))
-                .collect();
-            assert_eq!(forms, shown.into_iter().collect::<Vec<_>>(), "{fragment}");
+            let by = phone_shown_by(digits, fragment);
+            assert_eq!(by.as_ref().map(|(at, row)| (*at, row.as_str())), shown, "{digits} {fragment}");
         }
-        assert!(shows_by_form(International, "11111111", "111"));
-        assert!(!shows_by_form(National, "11111111", "111"));
-        assert!(!shows_by_form(Reversed, "11111111", "111"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// The number may be written in the other form, too.
+        #[test]
+        fn every_fragment_of_every_written_form_of_a_number_finds_it(
+            digits in "(52|54|55|229|34|1)(9|1|01|[1-9]{2}9?)[2-9][0-9]{7,9}",
+            other in prop::bool::ANY,
+            length in PHONE_PREFIX..=13,
+        ) {
+            let Some(shown) = Cellphone::parse(&format!("+{digits}")).ok() else { return Ok(()) };
+            let forms = shown.key().forms();
+            let written = if other { &forms[0] } else { &forms[forms.len() - 1] };
+            let length = length.min(written.len());
+            let national = national(written).map_or(0, str::len);
+            let mut fragments = vec![&written[..length], &written[written.len() - length.min(national)..]];
+            // The beginning without a country calling code is that of the shown form only.
+            fragments.extend(national.checked_sub(1).filter(|_| written == shown.digits()).map(|_| {
+                let rest = &written[written.len() - national..];
+                &rest[..length.min(national)]
+            }));
+            for fragment in fragments.into_iter().filter(|fragment| fragment.len() >= PHONE_PREFIX) {
+                prop_assert!(phone_shown_by(shown.digits(), fragment).is_some(), "{} {}", shown.as_str(), fragment);
+            }
+        }
     }
 
     #[test]

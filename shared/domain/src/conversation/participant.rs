@@ -66,16 +66,23 @@ impl ContactRef {
         }
     }
 
-    /// Whether two identifiers have the same type and the same canonical form.
+    /// Whether two identifiers are the same id, spellings of one address, or written forms of one number.
     pub fn same_as(&self, other: &Self) -> bool {
-        (self.identifier_type(), self.identifier()) == (other.identifier_type(), other.identifier())
+        match (self, other) {
+            (Self::Id(one), Self::Id(other)) => one == other,
+            (Self::Email(one), Self::Email(other)) => one.same_as(other),
+            (Self::Cellphone(one), Self::Cellphone(other)) => one.key() == other.key(),
+            _ => false,
+        }
     }
 
     pub(super) fn is_identity_of(&self, contact: &Contact) -> bool {
         match self {
             Self::Id(id) => contact.id == *id,
             Self::Email(email) => contact.email.as_ref().is_some_and(|known| known.same_as(email)),
-            Self::Cellphone(cellphone) => contact.cellphone.as_ref() == Some(cellphone),
+            Self::Cellphone(cellphone) => {
+                contact.cellphone.as_ref().is_some_and(|known| known.key() == cellphone.key())
+            }
         }
     }
 }

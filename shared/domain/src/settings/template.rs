@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{BusinessAccountId, Ids, TemplateId, WorkspaceId};
+use crate::invisible::is_blank;
 use crate::settings::line::Provider;
 use crate::settings::names::{NameTaken, holder};
 use crate::text::{Unfit, within};
@@ -137,7 +138,7 @@ impl ParameterValue {
     /// Parses a value.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
-        if text.trim().is_empty() {
+        if is_blank(text) {
             return Err(Unfit::Value { reason: "a template's parameter cannot be blank" });
         }
         Ok(Self(text.to_owned()))

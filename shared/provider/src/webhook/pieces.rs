@@ -7,7 +7,7 @@
 //! A piece is a change with some of its items. The provider sends up to 3 MB and a thousand items at once, in
 //! any order, and repeats a webhook that got no 200 for seven days. The pieces are independent of each other.
 
-use domain::chunks_within;
+use domain::{PhoneKey, chunks_within};
 use serde_json::{Map, Value, json};
 
 use super::repair::repaired;
@@ -103,14 +103,16 @@ fn divided(value: &Value) -> Vec<Value> {
     if values.is_empty() { vec![value.clone()] } else { values }
 }
 
-/// The contacts that the items name. An item names a person by number, by user id, or by both.
+/// The contacts that the items name. An item names a person by number, in any written form, by user id, or by both.
 fn contacts_of(items: &[Value], contacts: &[Value]) -> Value {
     const NAMES: [&str; 6] =
         ["from", "from_user_id", "recipient_id", "recipient_user_id", "wa_id", "user_id"];
+    let key = |id: &Value| id.as_str().map(PhoneKey::of);
+    let same = |one: &Value, other: &Value| one == other || (one.is_string() && key(one) == key(other));
     let is_named = |contact: &&Value| {
         let ids = [&contact["wa_id"], &contact["user_id"]];
         let ids = ids.into_iter().filter(|id| !id.is_null());
-        ids.into_iter().any(|id| items.iter().any(|item| NAMES.iter().any(|name| item[*name] == *id)))
+        ids.into_iter().any(|id| items.iter().any(|item| NAMES.iter().any(|name| same(&item[*name], id))))
     };
     contacts.iter().filter(is_named).cloned().collect()
 }

@@ -5,7 +5,7 @@
 
 use domain::media::SentAs;
 use domain::message::received::{Card, Degrees, Location, ReceivedText, Said};
-use domain::{ChannelId, Reached, Timestamp};
+use domain::{ChannelId, PhoneKey, Reached, Timestamp};
 use serde_json::Value;
 
 use crate::webhook::pieces::{ENTRY_TIME, Piece};
@@ -350,9 +350,11 @@ fn moved(system: &Value) -> Option<Content> {
 fn person(wa_id: &Value, user_id: &Value, contacts: &[Value]) -> Customer {
     let (wa_id, user_id) = (text(wa_id), text(user_id));
     let same = |id: &Option<String>, other: &Value| id.is_some() && *id == text(other);
+    let key = |number: &Option<String>| number.as_deref().map(PhoneKey::of);
+    let same_number = |other: &Value| wa_id.is_some() && key(&wa_id) == key(&text(other));
     let contact = contacts
         .iter()
-        .find(|contact| same(&wa_id, &contact["wa_id"]) || same(&user_id, &contact["user_id"]))
+        .find(|contact| same_number(&contact["wa_id"]) || same(&user_id, &contact["user_id"]))
         .unwrap_or(&Value::Null);
     Customer {
         wa_id: wa_id.or_else(|| text(&contact["wa_id"])),

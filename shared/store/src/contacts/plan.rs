@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::Contact;
-use domain::contact::search::{PhoneForm, phone_forms, terms};
+use domain::contact::search::{phone_rows, terms};
 use domain::refused::IdentityField;
 use domain::settings::workspace::list_shard;
 use serde::{Deserialize, Serialize};
@@ -116,12 +116,14 @@ fn add_identities(
 ) -> Result<(), StoreError> {
     let before = old.map(identities).unwrap_or_default();
     let after = identities(new);
-    for (_, (pk, sk)) in before.iter().filter(|identity| !after.contains(identity)) {
+    // The number under which the provider knew the contact may have become the number that is shown.
+    let has = |identities: &[Identity], key: &Key<_>| identities.iter().any(|(_, held)| held == key);
+    for (_, (pk, sk)) in before.iter().filter(|(_, key)| !has(&after, key)) {
         let release = Write::delete(Table::Contacts, key(pk, *sk));
         let own = release.when("contactId = :id").bind(":id", s(new.id.to_string()));
         writes.add(Role::Release, own);
     }
-    for (field, (pk, sk)) in after.iter().filter(|identity| !before.contains(identity)) {
+    for (field, (pk, sk)) in after.iter().filter(|(_, key)| !has(&before, key)) {
         let row = row((pk, *sk), "identity", &IdentityRow { contact_id: new.id.to_string() })?;
         writes.add(Role::Claim(*field), Write::put(Table::Contacts, row).when_absent());
     }
@@ -145,19 +147,18 @@ fn add_search(
 }
 
 type Key<Sk> = (String, Sk);
+type Identity = (IdentityField, Key<&'static str>);
 
 /// The rows that claim the contact's identities.
-fn identities(contact: &Contact) -> Vec<(IdentityField, Key<&'static str>)> {
+fn identities(contact: &Contact) -> Vec<Identity> {
     let workspace = contact.workspace_id;
     let email =
         contact.email.iter().map(|email| (IdentityField::Email, keys::contact_email(workspace, email)));
-    let cellphone = contact
-        .cellphone
-        .iter()
-        .map(|cellphone| (IdentityField::Cellphone, keys::contact_cellphone(workspace, cellphone)));
+    let phone = |key| keys::contact_phone(workspace, &key);
+    let cellphone = contact.cellphone.iter().map(|number| (IdentityField::Cellphone, phone(number.key())));
     let user_id =
         contact.user_id.iter().map(|id| (IdentityField::UserId, keys::contact_user_id(workspace, id)));
-    let wa_id = contact.wa_id.iter().map(|id| (IdentityField::WaId, keys::contact_wa_id(workspace, id)));
+    let wa_id = contact.wa_id.iter().map(|id| (IdentityField::WaId, phone(id.key())));
     email.chain(cellphone).chain(user_id).chain(wa_id).collect()
 }
 
@@ -182,7 +183,7 @@ fn when_seen(write: Write, name: &str, seen: Option<AttributeValue>) -> Write {
     }
 }
 
-/// `W#E#<e-mail>` / `U`, `W#P#<phone>` / `U`, `W#U#<user id>` / `U` and `W#N#<wa id>` / `U`.
+/// `W#E#<e-mail>` / `U`, `W#P#<phone key>` / `U` and `W#U#<user id>` / `U`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct IdentityRow {
@@ -206,11 +207,8 @@ fn search_rows(contact: &Contact) -> Result<BTreeMap<Key<String>, Item>, StoreEr
         rows.insert((pk, sk), item);
     }
     if let Some(cellphone) = &contact.cellphone {
-        for (form, digits) in phone_forms(cellphone.digits()) {
-            let pk = match form {
-                PhoneForm::Reversed => keys::contact_last_digits(workspace, &digits),
-                PhoneForm::International | PhoneForm::National => keys::contact_digits(workspace, &digits),
-            };
+        for (end, digits) in phone_rows(cellphone.digits()) {
+            let pk = keys::contact_digits(workspace, end, &digits);
             let sk = keys::search_sort_key(&digits, id);
             let item = row((&pk, &sk), "phone", &PhoneRow { ph: cellphone.digits().to_owned() })?;
             rows.insert((pk, sk), item);

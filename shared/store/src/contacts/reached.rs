@@ -23,9 +23,8 @@ pub enum Remembered {
 }
 
 impl Store {
-    /// The contact that the provider names with these ids (strongly consistent read). The number counts before
-    /// the number under which the provider knows the contact, then the user id, then the other forms of the
-    /// number ([`WaId::other_forms`]). One round trip; none without ids.
+    /// The contact that the provider names with these ids (strongly consistent read). The number, in any written form,
+    /// counts before the user id. One round trip; none without ids.
     pub async fn contact_reached_at(
         &self,
         workspace: WorkspaceId,
@@ -109,13 +108,9 @@ impl Store {
 /// The places of the rows that may find the customer, in the order in which they count.
 pub(crate) fn places(workspace: WorkspaceId, reached: &Reached) -> Vec<Place> {
     let Reached { wa_id, user_id } = reached;
-    let number = reached.cellphone().map(|number| keys::contact_cellphone(workspace, &number));
-    let known_as = wa_id.as_ref().map(|wa_id| keys::contact_wa_id(workspace, wa_id));
+    let number = wa_id.as_ref().map(|wa_id| keys::contact_phone(workspace, &wa_id.key()));
     let user = user_id.as_ref().map(|user_id| keys::contact_user_id(workspace, user_id));
-    let others = wa_id.as_ref().map(WaId::other_forms).unwrap_or_default();
-    let others = others.iter().map(|number| keys::contact_cellphone(workspace, number));
-    let keys = number.into_iter().chain(known_as).chain(user).chain(others);
-    keys.map(|key| Place::of(Table::Contacts, key)).collect()
+    number.into_iter().chain(user).map(|key| Place::of(Table::Contacts, key)).collect()
 }
 
 /// The first of these places that has a row among those that were found.

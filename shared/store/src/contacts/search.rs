@@ -1,14 +1,12 @@
 //! The hits of a search: search rows of terms or of phone digits, each contact once.
 //!
 //! Terms are sorted in the partition of their first character, digits in the partition of their first three.
-//! A row is a hit if no other row of the same query shows its contact (`domain::contact::search::shows_by_*`). The
+//! A row is a hit if no other row of the same query shows its contact (`domain::contact::search`). The
 //! row itself contains what this decision needs: all terms of its contact, or the whole number.
 
 use std::collections::VecDeque;
 
-use domain::contact::search::{
-    PhoneForm, SearchQuery, phone_forms, reversed, shows_by_form, shows_by_term, terms,
-};
+use domain::contact::search::{SearchQuery, phone_ranges, phone_shown_by, shows_by_term, terms};
 use domain::{Contact, ContactId, WorkspaceId};
 use futures::future::try_join_all;
 
@@ -24,16 +22,15 @@ const MAX_ROWS: usize = 2_000;
 /// How many times as many rows each round reads as the previous one.
 const GROWTH: usize = 4;
 
-/// The letters of the phases.
+/// The letter of the phase of terms, and those of the ranges of digits, in their order.
 const TERMS: char = 'T';
-const DIGITS: char = 'D';
-const LAST_DIGITS: char = 'Z';
+const DIGITS: [char; 3] = ['D', 'Z', 'Y'];
 
 /// What a search needs of a row.
 static FOUND_BY: Attributes = Attributes { expression: "sk, doc, ph, sv", names: &[] };
 
-/// One partition that a query reads. A phone fragment has two: numbers that begin with it, with or without
-/// the country code, and numbers that end with it.
+/// One range that a query reads. A phone fragment has two or three: numbers that begin with it, with or without
+/// the country code, numbers that end with it, and those that end with another written form of it.
 struct Phase {
     /// The first letter of positions in this partition.
     letter: char,
@@ -135,11 +132,12 @@ fn phases(workspace: WorkspaceId, query: &SearchQuery) -> VecDeque<Phase> {
     };
     match query {
         SearchQuery::Words { lead, .. } => [phase(TERMS, keys::contact_terms(workspace, lead), lead)].into(),
-        SearchQuery::Phone(digits) => {
-            let last_first = reversed(digits);
-            let (begins, ends) =
-                (keys::contact_digits(workspace, digits), keys::contact_last_digits(workspace, &last_first));
-            [phase(DIGITS, begins, digits), phase(LAST_DIGITS, ends, &last_first)].into()
+        SearchQuery::Phone(fragment) => {
+            let ranges = DIGITS.into_iter().zip(phone_ranges(fragment));
+            let of = |(letter, (end, digits)): (char, (_, String))| {
+                phase(letter, keys::contact_digits(workspace, end, &digits), &digits)
+            };
+            ranges.map(of).collect()
         }
     }
 }
@@ -153,10 +151,8 @@ pub(crate) fn position_of(query: &SearchQuery, contact: &Contact) -> Option<Stri
             (TERMS, all().find(|term| shows_by_term(term, lead, all()))?.to_owned())
         }
         SearchQuery::Phone(fragment) => {
-            let digits = contact.cellphone.as_ref()?.digits();
-            let mut forms = phone_forms(digits).into_iter();
-            let (form, found_by) = forms.find(|(form, _)| shows_by_form(*form, digits, fragment))?;
-            (if form == PhoneForm::Reversed { LAST_DIGITS } else { DIGITS }, found_by)
+            let (range, row) = phone_shown_by(contact.cellphone.as_ref()?.digits(), fragment)?;
+            (*DIGITS.get(range)?, row)
         }
     };
     Some(format!("{letter}{}", keys::search_sort_key(&found_by, contact.id)))
@@ -209,14 +205,8 @@ impl Phase {
             SearchQuery::Words { lead, .. } => {
                 shows_by_term(found_by, lead, held.split('|').filter(|term| !term.is_empty()))
             }
-            SearchQuery::Phone(fragment) => {
-                let form = match self.letter {
-                    LAST_DIGITS => PhoneForm::Reversed,
-                    _ if found_by == held => PhoneForm::International,
-                    _ => PhoneForm::National,
-                };
-                shows_by_form(form, held, fragment)
-            }
+            SearchQuery::Phone(fragment) => phone_shown_by(held, fragment)
+                .is_some_and(|(range, row)| DIGITS.get(range) == Some(&self.letter) && row == found_by),
         };
         shows.then(|| Hit { row: contact, position: format!("{}{sk}", self.letter) })
     }

@@ -63,7 +63,7 @@ pub(crate) struct TracePlaces {
 impl TracePlaces {
     pub(crate) fn of(workspace: WorkspaceId, lead: LeadTraits<'_>) -> Self {
         let LeadTraits { cellphone, brand, token_sha256_hex } = lead;
-        let repeat = brand.map(|brand| keys::lead_repeat(workspace, cellphone, brand));
+        let repeat = brand.map(|brand| keys::lead_repeat(workspace, &cellphone.key(), brand));
         Self {
             repeat: repeat.map(|key| Place::of(Table::Leads, key)),
             token: Place::of(Table::Leads, keys::captcha_token(workspace, token_sha256_hex)),
@@ -122,7 +122,7 @@ pub(crate) fn put_unless_kept<T: Stored>(
     Ok(write.when(IS_FREE).bind(":seconds", n(now.as_seconds())))
 }
 
-/// `W#D#<phone>#<brand>` / `D`.
+/// `W#D#<phone key>#<brand>` / `D`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RepeatRow {
@@ -158,5 +158,5 @@ impl From<TokenRow> for UsedToken {
 }
 
 fn hash_of(lead: LeadId, cellphone: &Cellphone, brand: &BrandId) -> String {
-    sha256_hex(format!("{lead}|{}|{}", cellphone.as_str(), brand.as_str()).as_bytes())
+    sha256_hex(format!("{lead}|{}|{}", cellphone.key().as_str(), brand.as_str()).as_bytes())
 }

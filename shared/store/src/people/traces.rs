@@ -1,6 +1,6 @@
 //! The other rows of a person: the contact, leads, files, and the rows under the person's numbers.
 
-use domain::contact::search::{PhoneForm, phone_forms};
+use domain::contact::search::phone_rows;
 use domain::{BrandId, Cellphone, Contact, Lead, MediaId, Timestamp, WorkspaceId};
 
 use crate::contacts::plan::{erase_writes, search_hints};
@@ -44,7 +44,7 @@ impl Store {
         cellphone: &Cellphone,
         brand: &BrandId,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = keys::lead_repeat(workspace, cellphone, brand);
+        let (pk, sk) = keys::lead_repeat(workspace, &cellphone.key(), brand);
         self.write(Write::delete(Table::Leads, key(pk, sk))).await?;
         Ok(())
     }
@@ -72,7 +72,7 @@ impl Store {
         const DAY: i64 = 86_400_000;
         let now = self.now().as_millis();
         let day = |day: i64| Timestamp::from_millis(now + day * DAY).to_day_string();
-        DAYS.iter().map(|at| keys::leads_of_phone(workspace, cellphone, &day(*at))).collect()
+        DAYS.iter().map(|at| keys::leads_of_phone(workspace, &cellphone.key(), &day(*at))).collect()
     }
 
     /// Deletes search rows of a number that belong to no contact: a sender wrote them for a contact that it
@@ -82,11 +82,8 @@ impl Store {
         workspace: WorkspaceId,
         cellphone: &Cellphone,
     ) -> Result<(), StoreError> {
-        for (form, digits) in phone_forms(cellphone.digits()) {
-            let pk = match form {
-                PhoneForm::Reversed => keys::contact_last_digits(workspace, &digits),
-                PhoneForm::International | PhoneForm::National => keys::contact_digits(workspace, &digits),
-            };
+        for (end, digits) in phone_rows(cellphone.digits()) {
+            let pk = keys::contact_digits(workspace, end, &digits);
             for item in
                 self.query_all(Query::of(Table::Contacts, pk).begins_with(format!("{digits}#"))).await?
             {

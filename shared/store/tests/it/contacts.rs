@@ -366,7 +366,7 @@ async fn an_identity_row_of_another_contact_is_neither_released_nor_erased() {
     type Without = fn(&mut Contact);
     let of_rows: [(&str, Without); 4] = [
         ("E#ana@x.io", |contact| contact.email = None),
-        ("P#+14155550123", |contact| contact.cellphone = None),
+        ("P#14155550123", |contact| contact.cellphone = None),
         ("U#US.1", |contact| contact.user_id = None),
         ("N#14155550000", |contact| contact.wa_id = None),
     ];

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use domain::contact::{AttributeContent, AttributeUpdate, OpenContent};
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeType, Cellphone, ClosedValueId, Contact, ContactId,
-    ContactUpdate, Definitions, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef,
+    ContactUpdate, Definitions, Email, EmailKey, Language, Patch, PersonName, Timestamp, Unfit, User, UserId,
+    UserRef,
 };
 
 use crate::export::{Cell, Formulas};
@@ -206,24 +207,24 @@ impl Row<'_> {
     /// The keys that identify the row's contact.
     pub(super) fn identities(&self) -> Vec<String> {
         let id = self.id.map(|id| format!("id {id}"));
-        let email = self.update.email.as_set().map(|email| format!("email {}", email.canonical()));
-        let cellphone = self.update.cellphone.as_set().map(|phone| format!("phone {}", phone.as_str()));
+        let email = self.update.email.as_set().map(|email| format!("email {}", email.key().as_str()));
+        let cellphone = self.update.cellphone.as_set().map(|phone| format!("phone {}", phone.key().as_str()));
         [id, email, cellphone].into_iter().flatten().collect()
     }
 }
 
 /// The users of a workspace, found by id or e-mail address.
-pub(super) struct Users(HashMap<String, User>);
+pub(super) struct Users(HashMap<EmailKey, User>);
 
 impl Users {
     pub(super) fn new(users: Vec<User>) -> Self {
-        Self(users.into_iter().map(|user| (user.email.canonical(), user)).collect())
+        Self(users.into_iter().map(|user| (user.email.key(), user)).collect())
     }
 
     fn named(&self, name: &str) -> Option<&User> {
         match UserId::parse(name) {
             Ok(id) => self.0.values().find(|user| user.id == id),
-            Err(_) => self.0.get(&Email::parse(name).ok()?.canonical()),
+            Err(_) => self.0.get(&Email::parse(name).ok()?.key()),
         }
     }
 }

@@ -229,7 +229,7 @@ impl Import<'_> {
         planned: &Planned,
     ) -> Result<Option<ContactId>, StoreError> {
         let Some(cellphone) = cellphone else { return Ok(None) };
-        let has = |contact: &Contact| contact.cellphone.as_ref() == Some(cellphone);
+        let has = |contact: &Contact| contact.phone_keys().any(|key| key == cellphone.key());
         if let Some(contact) = planned.values().find(|contact| has(contact)) {
             return Ok(Some(contact.id));
         }
