@@ -1,10 +1,11 @@
-//! A customer's choice about templates: in the settings of the provider's app, or by a keyword in a conversation.
+//! A customer's choice about templates: in the settings of the provider's app, or by a keyword in a conversation, which
+//! the customer writes or taps.
 //!
 //! A choice is kept for the customer's number and for the user id, whichever are known, so that it holds however the
 //! next message is addressed.
 
 use domain::inbound::opt_out::{Choice, ChoiceSource, Chosen, OptOut};
-use domain::message::received::Said;
+use domain::message::received::{ReceivedText, Said};
 use domain::{Cellphone, ProviderUserId, Timestamp, WorkspaceId};
 use provider::webhook::{Content, Customer, Incoming, Preference};
 use store::{Store, StoreError};
@@ -29,10 +30,27 @@ pub(crate) async fn apply_keyword(
     origin: Origin<'_>,
     message: &Incoming,
 ) -> Result<(), StoreError> {
-    let Content::Said(Said::Text(text)) = &message.content else { return Ok(()) };
+    let Some((texts, source)) = texts_of(&message.content) else { return Ok(()) };
     let keywords = invocation.store.keywords(origin.workspace).await?;
-    let Some(choice) = keywords.choice(text.as_str()) else { return Ok(()) };
-    choose(invocation, origin, &message.from, choice, ChoiceSource::Keyword, message.at).await.map(drop)
+    let Some(choice) = keywords.choice_of(&texts) else { return Ok(()) };
+    choose(invocation, origin, &message.from, choice, source, message.at).await.map(drop)
+}
+
+/// The texts of a message that may be a keyword, and how the customer chose them. A tenant's buttons carry the keyword in
+/// what the customer sees or in the payload behind it.
+fn texts_of(content: &Content) -> Option<(Vec<&str>, ChoiceSource)> {
+    let (texts, source) = match content {
+        Content::Said(Said::Text(text)) => (vec![text], ChoiceSource::Keyword),
+        Content::Media(file) => (file.caption.iter().collect(), ChoiceSource::Keyword),
+        Content::Said(Said::ButtonReply { text, payload }) => {
+            (payload.iter().chain([text]).collect(), ChoiceSource::Button)
+        }
+        Content::Said(Said::InteractiveReply { id, title, .. }) => (vec![id, title], ChoiceSource::Button),
+        Content::Said(Said::Location(_) | Said::Contacts(_) | Said::Unsupported(_))
+        | Content::Reaction { .. }
+        | Content::Moved { .. } => return None,
+    };
+    Some((texts.into_iter().map(ReceivedText::as_str).collect(), source))
 }
 
 async fn choose(

@@ -103,6 +103,41 @@ async fn a_keyword_opts_out_by_number_and_user_id_and_another_text_costs_nothing
 }
 
 #[tokio::test]
+async fn a_keyword_is_heard_wherever_a_customer_writes_or_taps_it() {
+    let button = |text: &str, payload: Option<&str>| json!({ "type": "button", "button": { "text": text, "payload": payload } });
+    let tapped = |kind: &str, id: &str, title: &str| {
+        let reply = json!({ "type": kind, kind: { "id": id, "title": title } });
+        json!({ "type": "interactive", "interactive": reply })
+    };
+    let caption =
+        json!({ "type": "image", "image": { "id": "1", "mime_type": "image/png", "caption": "Stop!" } });
+    for (n, (content, expected)) in [
+        (button("STOP", None), Some("BUTTON")),
+        (button("No, thanks", Some("stop")), Some("BUTTON")),
+        (button("START", Some("STOP")), Some("BUTTON")),
+        (button("No, thanks", Some("menu.7")), None),
+        (tapped("button_reply", "1", "Baja"), Some("BUTTON")),
+        (tapped("list_reply", "STOP", "Leave"), Some("BUTTON")),
+        (tapped("list_reply", "1", "Stay"), None),
+        (caption, Some("KEYWORD")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let site = Site::start().await;
+        let number = Cellphone::parse(NUMBER).unwrap();
+        site.world.contact(|contact| contact.cellphone = Some(number.clone())).await;
+        let mut message = content;
+        message["id"] = json!(format!("wamid.{n}"));
+        message["from"] = json!(&NUMBER[1..]);
+        message["timestamp"] = json!("1767000000");
+        site.process(&[site.piece(LINE, "messages", &[message.clone()])]).await;
+        let held = site.world.db.store().opt_out_of(site.world.workspace, &number).await.unwrap();
+        assert_eq!(held.as_ref().map(|held| held.source.as_str()), expected, "{message}");
+    }
+}
+
+#[tokio::test]
 async fn a_kill_at_any_call_leaves_a_choice_that_a_repeat_completes() {
     for calls in 0..6 {
         let site = Site::start().await;

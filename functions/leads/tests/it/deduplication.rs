@@ -92,7 +92,10 @@ async fn a_lead_is_the_same_for_a_day_with_any_token() {
     assert_ne!(second, first, "a day later it is another lead");
     assert_eq!(site.rows("lead"), 4);
     assert_eq!(site.accepted(&token(&body, "a fifth")).await, second);
-    assert_eq!(site.rows("leadRepeat"), 3, "the row replaces the expired one, which is deleted late");
+    let number = |number| token(&with(&body, "cellphone", json!(number)), number);
+    let mexican = site.accepted(&number("+525512345678")).await;
+    assert_eq!(site.accepted(&number("+5215512345678")).await, mexican, "the other form of a number");
+    assert_eq!(site.rows("leadRepeat"), 4, "the row replaces the expired one, which is deleted late");
 }
 
 #[tokio::test]

@@ -58,6 +58,25 @@ async fn onboarding_templates_to_an_opted_out_number_fail_and_those_to_others_ar
 }
 
 #[tokio::test]
+async fn an_opt_out_holds_for_each_written_form_of_a_number() {
+    for forms in [
+        ["+525512345678", "+5215512345678"],
+        ["+541112345678", "+5491112345678"],
+        ["+551187654321", "+5511987654321"],
+        ["+22997123456", "+2290197123456"],
+    ] {
+        for (opted_out, dialled) in [(forms[0], forms[1]), (forms[1], forms[0])] {
+            let sender = Sender::start().await;
+            let one = sender.customer(dialled).await;
+            sender.onboarding(&[&one], 1).await;
+            sender.opt_out(opted_out).await;
+            sender.wake().await;
+            assert_eq!(sender.all_parts().await, [failed("OPTED_OUT")], "{opted_out} {dialled}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_agents_message_to_an_opted_out_number_is_sent() {
     let sender = Sender::start().await;
     let one = sender.customer(ONE).await;

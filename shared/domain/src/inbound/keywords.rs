@@ -54,7 +54,13 @@ impl Keywords {
         &self.start
     }
 
-    /// The choice of a message that consists of a keyword alone, compared without case, accents, and the spaces and
+    /// The choice of a message with several texts, such as the payload and the text of a button. If two texts differ, the
+    /// customer opts out.
+    pub fn choice_of(&self, texts: &[&str]) -> Option<Choice> {
+        texts.iter().filter_map(|text| self.choice(text)).min()
+    }
+
+    /// The choice of a text that consists of a keyword alone, compared without case, accents, and the spaces and
     /// punctuation around it.
     pub fn choice(&self, message: &str) -> Option<Choice> {
         if message.chars().take(Self::MAX_MESSAGE + 1).count() > Self::MAX_MESSAGE {
@@ -135,6 +141,21 @@ mod tests {
         // 160 characters at most, whatever surrounds the word.
         let far = |characters: usize| format!("{}STOP", "¡".repeat(characters - 4));
         assert_eq!([160, 161].map(|characters| defaults.choice(&far(characters))), [Some(Out), None]);
+    }
+
+    #[test]
+    fn an_opt_out_wins_over_another_text_of_the_message() {
+        let defaults = Keywords::default();
+        for (texts, expected) in [
+            (&["START", "STOP"][..], Some(Choice::Out)),
+            (&["STOP", "START"], Some(Choice::Out)),
+            (&["menu.7", "Alta"], Some(Choice::In)),
+            (&["menu.7", "Baja"], Some(Choice::Out)),
+            (&["menu.7", "More"], None),
+            (&[], None),
+        ] {
+            assert_eq!(defaults.choice_of(texts), expected, "{texts:?}");
+        }
     }
 
     #[test]

@@ -40,11 +40,13 @@ pub enum ChoiceSource {
     Provider,
     /// The customer, with a keyword in a conversation.
     Keyword,
+    /// The customer, with a tap on a button or a row of a list that is a keyword.
+    Button,
 }
 
 words!(
     /// The values of the row's attribute and of the payload.
-    ChoiceSource { Operator: "OPERATOR", Provider: "PROVIDER", Keyword: "KEYWORD" }
+    ChoiceSource { Operator: "OPERATOR", Provider: "PROVIDER", Keyword: "KEYWORD", Button: "BUTTON" }
 );
 
 /// The number or the user id of the person who chose.

@@ -8,7 +8,8 @@ use domain::contact::address::{ProviderUserId, WaId};
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::refused::IdentityField;
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Ids, Language, PersonName, UserId,
+    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, ContactUpdate, Definitions, Email, Ids,
+    Language, Patch, PersonName, UserId,
 };
 use futures::future::join_all;
 use harness::{Fault, TestDb, trips};
@@ -80,15 +81,17 @@ async fn a_contact_of_another_workspace_is_not_found() {
 }
 
 #[tokio::test]
-async fn an_e_mail_in_any_case_and_a_cellphone_belong_to_one_contact() {
+async fn an_e_mail_and_a_cellphone_belong_to_one_contact_however_they_are_written() {
     let db = TestDb::start().await;
     let store = db.store();
-    let ana = contact(&db, "", "", "ana@x.io", "+14155550123");
+    let ana = contact(&db, "", "", "ana@b\u{fc}cher.io", "+5215512345678");
     create(&db, &ana).await;
     for (email, phone, field) in [
-        ("ANA@x.io", "", IdentityField::Email),
-        ("bob@x.io", "+14155550123", IdentityField::Cellphone),
-        ("Ana@X.io", "+14155550123", IdentityField::Email),
+        ("ANA@B\u{dc}CHER.io", "", IdentityField::Email),
+        ("an\u{200b}a@xn--bcher-kva.io", "", IdentityField::Email),
+        ("bob@x.io", "+5215512345678", IdentityField::Cellphone),
+        ("bob@x.io", "+525512345678", IdentityField::Cellphone),
+        ("Ana@bu\u{308}cher.io", "+525512345678", IdentityField::Email),
     ] {
         let taken = Created::Taken { field, contact: ana.id };
         let second = contact(&db, "", "", email, phone);
@@ -130,11 +133,14 @@ async fn a_released_identity_is_free_for_another_contact() {
 }
 
 #[tokio::test]
-async fn eight_racing_creations_of_one_number_make_one_contact() {
+async fn eight_racing_creations_of_one_number_in_two_forms_make_one_contact() {
     let db = TestDb::start().await;
     for round in 0..10 {
-        let contacts: Vec<Contact> =
-            (0..8).map(|_| contact(&db, "", "", "", &format!("+4915112345{round:02}"))).collect();
+        let number = |at: usize| match at % 2 {
+            0 => format!("+55119876543{round:02}"),
+            _ => format!("+5511876543{round:02}"),
+        };
+        let contacts: Vec<Contact> = (0..8).map(|at| contact(&db, "", "", "", &number(at))).collect();
         let made =
             join_all(contacts.iter().map(async |contact| {
                 db.store().create_contact(contact, &contact.id.to_string()).await.unwrap()
@@ -143,6 +149,40 @@ async fn eight_racing_creations_of_one_number_make_one_contact() {
         let winner = contacts.iter().zip(&made).find(|(_, made)| **made == Created::Done).unwrap().0;
         let taken = Created::Taken { field: IdentityField::Cellphone, contact: winner.id };
         assert_eq!(made.iter().filter(|made| **made == taken).count(), 7);
+    }
+}
+
+/// The number that the provider named before becomes the number that is shown, or another form of it.
+#[tokio::test]
+async fn a_change_of_a_number_to_another_form_or_to_the_providers_writes_no_identity_row() {
+    for (shown, known_as, to, keys) in [
+        ("+5215512345678", "", "+525512345678", vec!["P#525512345678"]),
+        ("+525512345678", "14155550100", "+5215512345678", vec!["P#14155550100", "P#525512345678"]),
+        ("", "5215512345678", "+525512345678", vec!["P#525512345678"]),
+        ("+14155550123", "5215512345678", "+525512345678", vec!["P#525512345678"]),
+    ] {
+        let db = TestDb::start().await;
+        let ana = Contact { wa_id: WaId::parse(known_as).ok(), ..contact(&db, "", "", "", shown) };
+        create(&db, &ana).await;
+        let update =
+            ContactUpdate { cellphone: Patch::Set(Cellphone::parse(to).unwrap()), ..Default::default() };
+        let next = ana.apply(&update, &Definitions::default(), None, db.store().now()).unwrap().unwrap();
+        assert_eq!(
+            db.store().replace_contact(&ana, &next, "r").await.unwrap(),
+            Replaced::Done,
+            "{shown} {to}"
+        );
+        let mut held: Vec<String> = db
+            .rows_of(Table::Contacts, "identity")
+            .iter()
+            .map(|row| {
+                let pk = row["pk"]["S"].as_str().unwrap();
+                pk.split_once('#').unwrap().1.to_owned()
+            })
+            .collect();
+        held.sort();
+        assert_eq!(held, keys, "{shown} {known_as} {to}");
+        assert_eq!(stored(&db, &ana).await.cellphone, Cellphone::parse(to).ok());
     }
 }
 
