@@ -23,7 +23,7 @@ pub(crate) async fn body(
         }
         About::Message(message) => view::event_body(event, &view::message(message))?,
         About::Lead(lead) => view::event_body(event, &view::lead(lead))?,
-        About::OptOut(opt_out) => view::event_body(event, &view::opt_out(opt_out))?,
+        About::Choice(choices, scope, held) => view::event_body(event, &view::choice(choices, scope, held))?,
     })
 }
 

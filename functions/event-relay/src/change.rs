@@ -1,10 +1,11 @@
 //! Reads from a stream record what changed.
 
 use aws_lambda_events::dynamodb::EventRecord;
+use domain::inbound::choices::Held;
 use domain::message::SentBy;
 use domain::{
-    Contact, Conversation, ConversationStatus, Event, EventType, LaneId, Lead, LeadState, MediaId, Message,
-    OptOut, WorkspaceId,
+    ChoiceScope, Choices, Contact, Conversation, ConversationStatus, Event, EventType, LaneId, Lead,
+    LeadState, MediaId, Message, WorkspaceId,
 };
 use serde_dynamo::Item;
 use store::{Image, RowChange, StoreError};
@@ -51,7 +52,8 @@ pub(crate) enum About {
     Release(Conversation),
     Message(Message),
     Lead(Box<Lead>),
-    OptOut(Box<OptOut>),
+    /// The choices of a number or a user id, and the one that changed.
+    Choice(Box<Choices>, ChoiceScope, Held),
 }
 
 impl EventChange {
@@ -62,7 +64,7 @@ impl EventChange {
             About::Conversation(conversation) | About::Release(conversation) => *conversation.id.as_uuid(),
             About::Message(message) => *message.conversation.as_uuid(),
             About::Lead(lead) => *lead.id.as_uuid(),
-            About::OptOut(opt_out) => opt_out.subject(),
+            About::Choice(choices, ..) => choices.subject(),
         }
     }
 
@@ -131,7 +133,7 @@ impl BatchWork {
                 self.wake(LaneId::Lead(lead.workspace_id, lead.id));
                 self.changes.push(of_lead(EventType::LeadAccepted, lead));
             }
-            Some(Image::OptOut(opt_out)) => self.changes.extend(of_opt_out(None, opt_out)),
+            Some(Image::Choices(choices)) => self.changes.extend(of_choices(None, &choices)),
             Some(Image::Media(..)) | None => {}
         }
     }
@@ -186,7 +188,7 @@ fn modified(images: (Image, Image)) -> Vec<EventChange> {
                 vec![of_lead(EventType::LeadFailed, new)]
             }
         },
-        (Image::OptOut(old), Image::OptOut(new)) => of_opt_out(Some(&old), new).into_iter().collect(),
+        (Image::Choices(old), Image::Choices(new)) => of_choices(Some(&old), &new),
         _ => vec![],
     }
 }
@@ -221,10 +223,14 @@ fn of_lead(event_type: EventType, lead: Box<Lead>) -> EventChange {
     EventChange::new(event, About::Lead(lead))
 }
 
-/// The event of a choice, if its row makes one.
-fn of_opt_out(old: Option<&OptOut>, opt_out: Box<OptOut>) -> Option<EventChange> {
-    let event_type = if opt_out.is_out() { EventType::ContactOptedOut } else { EventType::ContactOptedIn };
-    let OptOut { workspace_id, version, updated_at, .. } = *opt_out;
-    let event = Event::of_change(event_type, workspace_id, &opt_out.entity(), version, updated_at);
-    opt_out.is_event_after(old).then(|| EventChange::new(event, About::OptOut(opt_out)))
+/// The events of the choices of a row that changed, as far as the row makes them.
+fn of_choices(old: Option<&Choices>, choices: &Choices) -> Vec<EventChange> {
+    let of_scope = |(scope, held): (&ChoiceScope, &Held)| {
+        let event_type = if held.is_out() { EventType::ContactOptedOut } else { EventType::ContactOptedIn };
+        let Choices { workspace_id, version, updated_at, .. } = choices;
+        let event =
+            Event::of_change(event_type, *workspace_id, &choices.entity(scope), *version, *updated_at);
+        EventChange::new(event, About::Choice(Box::new(choices.clone()), scope.clone(), *held))
+    };
+    choices.events_after(old).map(of_scope).collect()
 }

@@ -4,7 +4,9 @@
 //! A choice is kept for the customer's number and for the user id, whichever are known, so that it holds however the
 //! next message is addressed.
 
-use domain::inbound::opt_out::{Choice, ChoiceSource, Chosen, OptOut};
+use std::collections::BTreeSet;
+
+use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chosen};
 use domain::message::received::{ReceivedText, Said};
 use domain::{Cellphone, ProviderUserId, Timestamp, WorkspaceId};
 use provider::webhook::{Content, Customer, Incoming, Preference};
@@ -13,13 +15,22 @@ use store::{Store, StoreError};
 use crate::invocation::Invocation;
 use crate::item::{Origin, Processed};
 
-/// Opts the customer out, or in again.
+/// Opts the customer out of templates that advertise, or in again, for this line: the provider's preference names it.
 pub(crate) async fn process(
     invocation: &Invocation<'_>,
     origin: Origin<'_>,
     preference: &Preference,
 ) -> Result<Processed, StoreError> {
     let choice = if preference.stops { Choice::Out } else { Choice::In };
+    if !preference.is_marketing {
+        tracing::warn!(workspace = %origin.workspace, "a customer's preference of a category that is not known");
+        invocation.counted.other_changes.add(1);
+        // The service knows less than the customer meant, so it sends less.
+        if choice == Choice::In {
+            return Ok(Processed::Dropped("the category of the preference is not known"));
+        }
+    }
+    let choice = (choice, [ChoiceScope::Line(origin.line.clone())].into());
     choose(invocation, origin, &preference.from, choice, ChoiceSource::Provider, preference.at).await
 }
 
@@ -32,8 +43,8 @@ pub(crate) async fn apply_keyword(
 ) -> Result<(), StoreError> {
     let Some((texts, source)) = texts_of(&message.content) else { return Ok(()) };
     let keywords = invocation.store.keywords(origin.workspace).await?;
-    let Some(choice) = keywords.choice_of(&texts) else { return Ok(()) };
-    choose(invocation, origin, &message.from, choice, source, message.at).await.map(drop)
+    let Some(keyword) = keywords.heard_in(&texts) else { return Ok(()) };
+    choose(invocation, origin, &message.from, keyword.choice(), source, message.at).await.map(drop)
 }
 
 /// The texts of a message that may be a keyword, and how the customer chose them. A tenant's buttons carry the keyword in
@@ -57,19 +68,19 @@ async fn choose(
     invocation: &Invocation<'_>,
     Origin { workspace, inbound, .. }: Origin<'_>,
     person: &Customer,
-    choice: Choice,
+    (choice, scopes): (Choice, BTreeSet<ChoiceScope>),
     source: ChoiceSource,
     at: Timestamp,
 ) -> Result<Processed, StoreError> {
     // A repeat must not be later than it was at first, whatever the provider's clock says.
     let (reached, at) = (person.reached(), at.min(inbound.received_at));
     let contact = invocation.store.reached_contact(workspace, &reached).await?;
-    let chosen = Chosen { choice, source, at, contact: contact.as_ref().map(|contact| contact.id) };
+    let chosen = Chosen { choice, scopes, source, at, contact: contact.as_ref().map(|contact| contact.id) };
     // Messages go to the contact's number, which may differ from the one that the provider names.
     let of_contact = contact.as_ref().and_then(|contact| contact.cellphone.clone());
     let number = of_contact.or_else(|| reached.cellphone());
     let user_id = reached.user_id.or_else(|| contact.and_then(|contact| contact.user_id));
-    record(invocation.store, workspace, number.as_ref(), user_id.as_ref(), chosen).await
+    record(invocation.store, workspace, number.as_ref(), user_id.as_ref(), &chosen).await
 }
 
 async fn record(
@@ -77,9 +88,9 @@ async fn record(
     workspace: WorkspaceId,
     number: Option<&Cellphone>,
     user: Option<&ProviderUserId>,
-    chosen: Chosen,
+    chosen: &Chosen,
 ) -> Result<Processed, StoreError> {
-    let choosers = OptOut::choosers(number, user);
+    let choosers = Choices::choosers(number, user);
     if choosers.is_empty() {
         return Ok(Processed::Dropped("neither the number nor the user id can be used"));
     }

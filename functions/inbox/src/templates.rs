@@ -4,41 +4,53 @@
 //! An app that speaks for one workspace decides about the templates of that workspace only, and about the platform's if
 //! no other workspace has the account.
 
-use domain::settings::template::{Decision, Verdict};
-use domain::{BusinessAccountId, Provider, Template, TemplateScope};
-use provider::webhook::TemplateEvent;
+use domain::settings::template::{Decision, TemplateUnfit, Verdict};
+use domain::{BusinessAccountId, Provider, Template, TemplateCategory, TemplateScope};
+use provider::webhook::{TemplateEvent, TemplateNews};
 use queue::Inbound;
 use store::{RetryTime, Store, StoreError};
 
 use crate::invocation::Invocation;
 use crate::item::Processed;
 
-/// Approves, revokes or pauses the template for its account.
+/// What the provider decided about a template.
+#[derive(Clone, Copy)]
+enum Decided {
+    /// Whether it may be sent.
+    Verdict(Verdict),
+    /// Its category.
+    Category(TemplateCategory),
+}
+
+impl Decided {
+    /// `None` for news that change nothing.
+    fn of(news: &TemplateNews) -> Option<Self> {
+        match news {
+            TemplateNews::Status { event, .. } => Verdict::of_status(event).map(Self::Verdict),
+            TemplateNews::Category(category) => TemplateCategory::parse(category).ok().map(Self::Category),
+        }
+    }
+}
+
+/// Approves, revokes or pauses the template for its account, or changes its category.
 pub(crate) async fn process(
     invocation: &Invocation<'_>,
     inbound: &Inbound,
     event: &TemplateEvent,
 ) -> Result<Processed, StoreError> {
-    let TemplateEvent { account, name, language, event: status, reason, .. } = event;
-    let Some(verdict) = Verdict::of_status(status) else {
-        tracing::warn!(
-            account,
-            template = name,
-            language,
-            status,
-            reason,
-            "a template's status that changes nothing"
-        );
+    let TemplateEvent { account, name, language, news, .. } = event;
+    let Some(decided) = Decided::of(news) else {
+        tracing::warn!(account, template = name, language, ?news, "news of a template that change nothing");
         invocation.counted.other_changes.add(1);
         return Ok(Processed::Done);
     };
     let processed = match BusinessAccountId::parse(account) {
-        Ok(id) => decide(invocation.store, inbound, event, &id, verdict).await?,
+        Ok(id) => decide(invocation.store, inbound, event, &id, decided).await?,
         Err(_) => Processed::Dropped("the account's id is invalid"),
     };
     match processed {
         Processed::Dropped(why) => {
-            tracing::info!(account, template = name, language, status, why, "template status dropped");
+            tracing::info!(account, template = name, language, ?news, why, "news of a template dropped");
             invocation.counted.items_dropped.add(1);
         }
         Processed::Done | Processed::Later(_) => invocation.counted.items_processed.add(1),
@@ -51,7 +63,7 @@ async fn decide(
     inbound: &Inbound,
     event: &TemplateEvent,
     account: &BusinessAccountId,
-    verdict: Verdict,
+    decided: Decided,
 ) -> Result<Processed, StoreError> {
     let of_account = store.workspaces_of_account(account).await?;
     let mut scopes: Vec<TemplateScope> = of_account
@@ -73,7 +85,11 @@ async fn decide(
         };
         if let Some(template) = templates.iter().find(is_meant) {
             is_known = true;
-            record(store, template.clone(), account, Decision { verdict, at }, event).await?;
+            let next = |template: &Template| match decided {
+                Decided::Verdict(verdict) => template.decided(account, Decision { verdict, at }),
+                Decided::Category(category) => Ok(template.in_category(category)),
+            };
+            record(store, template.clone(), next, event).await?;
         }
     }
     Ok(if is_known { Processed::Done } else { Processed::Dropped("no such template") })
@@ -83,23 +99,21 @@ async fn decide(
 async fn record(
     store: &Store,
     mut template: Template,
-    account: &BusinessAccountId,
-    decision: Decision,
-    TemplateEvent { event: status, reason, .. }: &TemplateEvent,
+    next: impl Fn(&Template) -> Result<Option<Template>, TemplateUnfit>,
+    TemplateEvent { account, news, .. }: &TemplateEvent,
 ) -> Result<(), StoreError> {
-    let mut retries = RetryTime::new(store);
-    let (account_id, id) = (account.as_str(), template.id);
+    let (mut retries, id) = (RetryTime::new(store), template.id);
     loop {
-        let next = match template.decided(account, decision) {
+        let next = match next(&template) {
             Ok(Some(next)) => next,
             Ok(None) => return Ok(()),
             Err(error) => {
-                tracing::error!(template = %id, account = account_id, %error, "template status not recorded");
+                tracing::error!(template = %id, account, %error, "news of a template not recorded");
                 return Ok(());
             }
         };
         if store.replace_template(&next).await? {
-            tracing::info!(template = %id, account = account_id, status, reason, "template status recorded");
+            tracing::info!(template = %id, account, ?news, "news of a template recorded");
             return Ok(());
         }
         // The template has changed or was deleted.

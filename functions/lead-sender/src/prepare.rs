@@ -6,7 +6,8 @@ use domain::lead::{LeadKnown, LeadOpening, NotSent};
 use domain::message::{MessageKnown, Words};
 use domain::retry::Jitter;
 use domain::{
-    ChannelId, Contact, Lead, Line, LineThrottle, Lines, Message, Secret, Template, Timestamp, WorkspaceId,
+    ChannelId, Choices, Contact, Lead, Line, LineThrottle, Lines, Message, Secret, Template, Timestamp,
+    WorkspaceId,
 };
 use provider::Outgoing;
 use store::{Store, StoreError};
@@ -64,9 +65,9 @@ pub(crate) async fn prepare<P>(
             false => store.contact_holding_cellphone(workspace, &lead.cellphone).await,
         }
     };
-    let (capture, opted_out, settings, lines, conversation, holder) = tokio::try_join!(
+    let (capture, choices, settings, lines, conversation, holder) = tokio::try_join!(
         store.capture(workspace),
-        store.opted_out(workspace, &lead.cellphone),
+        store.choices(workspace, &lead.cellphone),
         store.workspace(workspace),
         store.lines(workspace),
         conversation,
@@ -100,7 +101,7 @@ pub(crate) async fn prepare<P>(
 
     let known = LeadKnown {
         capture: capture.as_ref(),
-        opted_out,
+        choices: choices.as_slice(),
         line,
         template: template.and_then(|id| templates.get(&id)),
     };
@@ -114,7 +115,7 @@ pub(crate) async fn prepare<P>(
         opening.message = message.clone();
     }
     opening.conversation = conversation.unwrap_or(opening.conversation);
-    let what = outgoing(&opening, line, template, opted_out)?;
+    let what = outgoing(&opening, line, template, choices.as_slice())?;
     let channel = line.channel.clone();
     let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
     Ok(Prepared { channel, line: throttle, token, what, opening, found })
@@ -135,14 +136,14 @@ fn outgoing(
     opening: &LeadOpening,
     line: &Line,
     template: &Template,
-    opted_out: bool,
+    choices: &[Choices],
 ) -> Result<Outgoing, NotPrepared> {
     let known = MessageKnown {
         conversation: Some(&opening.conversation),
         contact: Some(&opening.contact),
         line: Some(line),
         template: Some(template),
-        opted_out,
+        choices,
         // A lead's message is a template.
         window_closed: false,
     };

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
 
-use domain::inbound::opt_out::OptOut;
 use domain::media::SentAs;
 use domain::message::{Letter, MessageKnown, ServiceWindow, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
-    Address, Cellphone, ChannelId, Contact, ContactId, LineThrottle, Message, MessageStatus, PartId,
+    Address, Cellphone, ChannelId, Choices, Contact, ContactId, LineThrottle, Message, MessageStatus, PartId,
     Recipient, Secret, Timestamp, WaId, Workspace, WorkspaceId, error_chain,
 };
 use futures::future::{OptionFuture, join_all};
@@ -220,8 +219,8 @@ async fn prepare<P>(
     };
     // Only a template needs this. It is read beside the contact if the number is known.
     let expected = numbers.0.get(contact).filter(|_| template.is_some());
-    let opted_out = expected.map(|number| store.opted_out(workspace, number));
-    let opted_out = async { OptionFuture::from(opted_out).await.transpose() };
+    let choices = expected.map(|number| store.choices(workspace, number));
+    let choices = async { OptionFuture::from(choices).await.transpose() };
     // Only what is not a template needs this.
     let window = async {
         match template {
@@ -229,7 +228,7 @@ async fn prepare<P>(
             None => service_window(store, workspace, *contact, channel).await,
         }
     };
-    let (state, conversation, person, line, token, templates, answered, throttle, opted_out, window) = tokio::try_join!(
+    let (state, conversation, person, line, token, templates, answered, throttle, choices, window) = tokio::try_join!(
         store.workspace_state(workspace),
         store.conversation(workspace, message.conversation),
         store.contact(workspace, *contact),
@@ -238,22 +237,22 @@ async fn prepare<P>(
         store.templates(workspace, template.as_slice()),
         answered(),
         async { Ok(store.line_throttle(workspace, channel).await) },
-        opted_out,
+        choices,
         window,
     )?;
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
     }
-    let opted_out = match person.as_ref().filter(|_| template.is_some()) {
-        Some(person) => has_opted_out(store, person, expected.zip(opted_out)).await?,
-        None => false,
+    let choices = match person.as_ref().filter(|_| template.is_some()) {
+        Some(person) => choices_of(store, person, expected.zip(choices)).await?,
+        None => vec![],
     };
     let known = MessageKnown {
         conversation: conversation.as_ref(),
         contact: person.as_ref(),
         line: line.as_ref(),
         template: template.and_then(|id| templates.get(&id)),
-        opted_out,
+        choices: &choices,
         window_closed: person.as_ref().is_some_and(|person| window.is_surely_closed(person, store.now())),
     };
     let Letter { to, words } = message.letter(part, &known).map_err(NotPrepared::Never)?;
@@ -288,23 +287,24 @@ async fn service_window(
     Ok(ServiceWindow { line_since, last_inbound })
 }
 
-/// Whether a person opted out. `read` is the number whose opt-out was read beside the person, with the answer: it counts
-/// if the provider names the person by this number only.
-async fn has_opted_out(
+/// A person's choices about templates, for each of the ids. `read` is the number whose choices were read beside the
+/// person: they are all if the provider names the person by this number only.
+async fn choices_of(
     store: &Store,
     person: &Contact,
-    read: Option<(&Cellphone, bool)>,
-) -> Result<bool, StoreError> {
+    read: Option<(&Cellphone, Option<Choices>)>,
+) -> Result<Vec<Choices>, StoreError> {
     let (number, user_id) = (person.cellphone.as_ref(), person.user_id.as_ref());
-    if let (Some(number), None, Some((of, opted_out))) = (number, user_id, read)
-        && number == of
+    if let (Some(number), None, Some((of, choices))) = (number, user_id, read)
+        && number.key() == of.key()
     {
-        return Ok(opted_out);
+        return Ok(choices.into_iter().collect());
     }
     // A customer who hides the number may have opted out under it before.
     let known_as = || person.wa_id.as_ref().and_then(WaId::cellphone);
     let number = number.cloned().or_else(known_as);
-    store.person_opted_out(person.workspace_id, &OptOut::choosers(number.as_ref(), user_id)).await
+    let choosers = Choices::choosers(number.as_ref(), user_id);
+    Ok(store.choices_of(person.workspace_id, &choosers).await?.into_iter().flatten().collect())
 }
 
 impl From<StoreError> for NotPrepared {

@@ -2,6 +2,6 @@
 //! their choices about marketing messages.
 
 pub mod app;
+pub mod choices;
 pub mod file;
 pub mod keywords;
-pub mod opt_out;

@@ -50,8 +50,8 @@ pub use ids::{
     WorkspaceId,
 };
 pub use inbound::app::{ProviderApp, ProviderAppId};
+pub use inbound::choices::{ChoiceScope, Choices};
 pub use inbound::keywords::Keywords;
-pub use inbound::opt_out::OptOut;
 pub use lane::{LaneId, LaneKind, Rest, Slot, Track};
 pub use lead::capture::{Capture, CaptureKey};
 pub use lead::{Consent, Lead, LeadRequest, LeadState, SentOrigin, WebOrigin};
@@ -68,7 +68,7 @@ pub use secret::Secret;
 pub use sending::LineThrottle;
 pub use settings::line::{Brand, Line, Lines, Provider};
 pub use settings::onboarding::{Onboarding, Override};
-pub use settings::template::{Template, TemplateScope};
+pub use settings::template::{Template, TemplateCategory, TemplateScope};
 pub use settings::user::{User, UserRef, UserStatus};
 pub use settings::workspace::{Team, Workspace, WorkspaceState};
 pub use text::{Cellphone, Email, EmailKey, Language, PersonName, Unfit};

@@ -8,14 +8,15 @@ pub use received::{CardView, ContentView};
 use std::collections::BTreeMap;
 
 use domain::attribute::{AttributeDefinition, ClosedValue};
+use domain::inbound::choices::Held;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::message::summary::Tally;
 use domain::sending::in_words;
 use domain::{
-    Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, FileType,
-    Internal, Lead, Media, MediaId, Message, MessageBody, MessageId, OptOut, PLATFORM, Part, Summary,
-    Timestamp, User, WorkspaceId,
+    ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions, EndpointId, Event,
+    EventType, External, FileType, Internal, Lead, Media, MediaId, Message, MessageBody, MessageId, PLATFORM,
+    Part, Summary, Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 
@@ -137,14 +138,16 @@ views! {
 
     /// The payload of `contact.opted_out` and `contact.opted_in`. It has no number: the row of an erased person has none,
     /// too.
-    pub opt_out(opt_out: &OptOut) -> OptOutView {
-        contact_id: Option<String> = opt_out.contact.map(|contact| contact.to_string()),
-        workspace_id: String = opt_out.workspace_id.to_string(),
-        source: &'static str = opt_out.source.as_str(),
+    pub choice(choices: &'a Choices, scope: &'a ChoiceScope, held: &Held) -> ChoiceView<'a> {
+        contact_id: Option<String> = choices.contact.map(|contact| contact.to_string()),
+        workspace_id: String = choices.workspace_id.to_string(),
+        scope: &'static str = scope.as_str(),
+        provider_channel_id: Option<&'a str> = scope.line().map(ChannelId::as_str),
+        source: &'static str = held.source.as_str(),
         #[serde(skip_serializing_if = "Option::is_none")]
-        opted_out_at: Option<String> = opt_out.is_out().then(|| opt_out.since.to_string()),
+        opted_out_at: Option<String> = held.is_out().then(|| held.since.to_string()),
         #[serde(skip_serializing_if = "Option::is_none")]
-        opted_in_at: Option<String> = (!opt_out.is_out()).then(|| opt_out.since.to_string()),
+        opted_in_at: Option<String> = (!held.is_out()).then(|| held.since.to_string()),
     }
 
     /// The payload of `contact.erased`.

@@ -7,5 +7,5 @@ mod repair;
 pub use pieces::{NotAWebhook, Piece, pieces};
 pub use read::{
     Content, Customer, Incoming, Item, MediaFile, Preference, Status, StatusKind, Subject, TemplateEvent,
-    only, read,
+    TemplateNews, only, read,
 };

@@ -1,8 +1,8 @@
 //! Contacts: one row each. The rows that keep identities unique and make the contact searchable are written
 //! in the same transaction.
 
+pub(crate) mod choices;
 pub(crate) mod moves;
-pub(crate) mod opt_outs;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod reached;

@@ -4,9 +4,9 @@ pub(crate) mod feed;
 
 use std::collections::HashMap;
 
-use domain::{Contact, Conversation, ConversationId, Lead, MediaId, Message, OptOut, WorkspaceId};
+use domain::{Choices, Contact, Conversation, ConversationId, Lead, MediaId, Message, WorkspaceId};
 
-use crate::contacts::opt_outs::{KIND as OPT_OUT, opt_out};
+use crate::contacts::choices::{KIND as CHOICES, choices};
 use crate::contacts::row::contact;
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, PK, text};
@@ -29,7 +29,7 @@ pub enum Image {
     /// The row of a lead.
     Lead(Box<Lead>),
     /// A choice about templates.
-    OptOut(Box<OptOut>),
+    Choices(Box<Choices>),
     /// A file that was created for upload.
     Media(WorkspaceId, MediaId),
 }
@@ -53,7 +53,7 @@ impl Image {
             "conversation" => Ok(Some(Self::Conversation(conversation(item)?))),
             "message" => Ok(Some(Self::Message(message(item)?))),
             "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),
-            OPT_OUT => Ok(Some(Self::OptOut(Box::new(opt_out(item)?)))),
+            CHOICES => Ok(Some(Self::Choices(Box::new(choices(item)?)))),
             "plan" => {
                 named(keys::read_messages(text(&item, PK)).map(|(workspace, of)| Self::Plan(workspace, of)))
             }

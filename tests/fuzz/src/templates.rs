@@ -35,7 +35,7 @@ pub fn run(input: &[u8]) {
     }
     let scope = TemplateScope::Workspace(workspace);
     let (provider, approved_by) = (Provider::WhatsApp, [].into());
-    let wanted = NewTemplate { scope, provider, name, language, variables, approved_by };
+    let wanted = NewTemplate { scope, provider, name, language, category: None, variables, approved_by };
     let Ok(template) = Template::new(wanted, &Nil, Timestamp::from_millis(0)) else { return };
     assert!(
         template.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')

@@ -9,6 +9,7 @@
 
 mod bucket;
 mod chain;
+mod choices;
 mod db;
 mod failures;
 mod fault;
@@ -32,6 +33,7 @@ mod wire;
 mod world;
 
 pub use bucket::TestBucket;
+pub use choices::OptedOut;
 pub use db::{StreamPlace, TestDb};
 pub use failures::TestFailures;
 pub use fault::{Death, Fault};

@@ -216,6 +216,7 @@ impl World {
             provider: Provider::WhatsApp,
             name: "welcome",
             language: "es",
+            category: None,
             variables: vec![],
             approved_by: [done(BusinessAccountId::parse(Self::ACCOUNT))].into(),
         };

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use domain::inbound::opt_out::Choice;
+use domain::inbound::choices::Choice;
 use domain::{Cellphone, Email, UserRef};
-use harness::GatewayEvent;
+use harness::{GatewayEvent, OptedOut};
 use serde_json::{Value, json};
 use store::Table;
 use tokio::time::sleep;

@@ -1,7 +1,7 @@
 //! `console lead ...`
 
 use clap::{Args, Subcommand};
-use domain::{Consent, Lead, LeadId, LeadState, WorkspaceId};
+use domain::{Choices, Consent, Lead, LeadId, LeadState, WorkspaceId};
 use futures::future::try_join;
 use serde_json::Value;
 use store::{LeadPage, Page, Store};
@@ -133,8 +133,12 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
         async || {
             let lead = one.read(console).await?;
             let capture = store.capture(lead.workspace_id);
-            let (capture, opted_out) =
-                try_join(capture, store.opted_out(lead.workspace_id, &lead.cellphone)).await?;
+            let (capture, choices) =
+                try_join(capture, store.choices(lead.workspace_id, &lead.cellphone)).await?;
+            let template = capture.as_ref().and_then(|capture| capture.template);
+            let templates = store.templates(lead.workspace_id, template.as_slice()).await?;
+            let category = templates.into_values().next().and_then(|template| template.category);
+            let opted_out = Choices::refusal(choices.as_slice(), category, None).is_some();
             Ok((lead, capture, opted_out))
         },
         |(lead, capture, opted_out)| {

@@ -1,8 +1,8 @@
 //! `console opt-out ...`
 
 use clap::Subcommand;
-use domain::inbound::opt_out::Chooser;
-use domain::{Cellphone, Keywords, OptOut, WorkspaceId};
+use domain::inbound::choices::{Chooser, Held};
+use domain::{Cellphone, ChannelId, ChoiceScope, Choices, Keywords, WorkspaceId};
 
 use crate::arguments::{InWorkspace, one};
 use crate::output::{Output, Report};
@@ -11,18 +11,25 @@ use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Add a number: it gets no templates. Its leads are accepted but get no messages.
+    /// Add a number: its person gets no templates. Its leads are accepted but get no messages.
     ///
     /// The first message of a lead ends as SUPPRESSED, an onboarding template as FAILED with OPTED_OUT. What an agent
     /// writes in a conversation is sent.
-    Add(OneNumber),
-    /// Remove a number.
+    Add {
+        #[command(flatten)]
+        one: OneNumber,
+        /// Only templates of the category MARKETING are not sent.
+        #[arg(long)]
+        marketing: bool,
+    },
+    /// Remove a number. A preference that the customer set in WhatsApp for a line stays.
     Remove(OneNumber),
     /// List the numbers, and the user ids of customers who hide their number.
     List(InWorkspace),
     /// Show the keywords by which customers opt out and in.
     ///
-    /// A keyword counts if the whole message is this word, without case, accents, and the spaces and punctuation around it.
+    /// A keyword counts if the whole message, a caption, or what a customer taps is this text, without case, accents, and
+    /// the spaces and punctuation around it.
     Keywords(InWorkspace),
     /// Replace the keywords. Functions may use the previous ones for up to 5 more minutes.
     SetKeywords {
@@ -31,6 +38,9 @@ pub(crate) enum Verb {
         /// A word that opts out; repeat for several, at most 20.
         #[arg(long = "stop", value_name = "WORD")]
         stop: Vec<String>,
+        /// A text that opts out of marketing; repeat for several, at most 20.
+        #[arg(long = "stop-marketing", value_name = "TEXT")]
+        stop_marketing: Vec<String>,
         /// A word that opts in; repeat for several, at most 20.
         #[arg(long = "start", value_name = "WORD")]
         start: Vec<String>,
@@ -47,7 +57,7 @@ one!(OneNumber {
 impl Verb {
     fn within(&self) -> &InWorkspace {
         match self {
-            Self::Add(OneNumber { within, .. }) | Self::Remove(OneNumber { within, .. }) => within,
+            Self::Add { one: OneNumber { within, .. }, .. } | Self::Remove(OneNumber { within, .. }) => within,
             Self::List(within) | Self::Keywords(within) | Self::ResetKeywords(within) => within,
             Self::SetKeywords { within, .. } => within,
         }
@@ -56,17 +66,25 @@ impl Verb {
     pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
         let (store, workspace) = (&console.store, console.workspace(self.within()).await?.id);
         Ok(match self {
-            Self::Add(one) => view(&add(console, workspace, one.cellphone).await?).into(),
+            Self::Add { one: OneNumber { cellphone, .. }, marketing } => {
+                let scope = if marketing { ChoiceScope::Marketing } else { ChoiceScope::All };
+                let (kept, held) = add(console, workspace, &cellphone, &scope).await?;
+                view(&Choices { chooser: Some(Chooser::Number(cellphone)), ..kept }, &scope, &held).into()
+            }
             Self::Remove(OneNumber { cellphone, .. }) => {
                 let removed = store.opt_in(workspace, &cellphone).await?;
                 let view = View::new().text("cellphone", "number", cellphone.as_str());
                 let report = Report::from(view.value("removed", "removed", removed));
                 report.remarks((!removed).then_some("The number was not listed."))
             }
-            Self::List(_) => store.opt_outs(workspace).await?.iter().map(view).collect(),
+            Self::List(_) => {
+                let opt_outs = store.opt_outs(workspace).await?;
+                let rows = opt_outs.iter().flat_map(|kept| kept.outs().map(move |out| (kept, out)));
+                rows.map(|(kept, (scope, held))| view(kept, scope, held)).collect()
+            }
             Self::Keywords(_) => keywords_view(store.own_keywords(workspace).await?).into(),
-            Self::SetKeywords { stop, start, .. } => {
-                let own = Keywords::new(&stop, &start)?;
+            Self::SetKeywords { stop, stop_marketing, start, .. } => {
+                let own = Keywords::new(&stop, &stop_marketing, &start)?;
                 store.set_keywords(workspace, Some(&own)).await?;
                 keywords_view(Some(own)).into()
             }
@@ -79,12 +97,18 @@ impl Verb {
 }
 
 /// Adds a number. A number that is already present keeps the time of its first addition.
-async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) -> Result<OptOut> {
+async fn add(
+    console: &Console,
+    workspace: WorkspaceId,
+    cellphone: &Cellphone,
+    scope: &ChoiceScope,
+) -> Result<(Choices, Held)> {
     let store = &console.store;
-    store.opt_out(workspace, &cellphone, store.now()).await?;
+    store.opt_out(workspace, cellphone, scope.clone(), store.now()).await?;
+    let kept = store.choices(workspace, cellphone).await?;
+    let held = kept.and_then(|kept| kept.scopes.get(scope).copied().map(|held| (kept, held)));
     // Somebody opted it in again at the same time.
-    let found = store.opt_out_of(workspace, &cellphone).await?.ok_or(Refusal::Contended)?;
-    Ok(OptOut { chooser: Some(Chooser::Number(cellphone)), ..found })
+    held.filter(|(_, held)| held.is_out()).ok_or(Refusal::Contended)
 }
 
 fn keywords_view(own: Option<Keywords>) -> View {
@@ -93,14 +117,16 @@ fn keywords_view(own: Option<Keywords>) -> View {
     View::new()
         .json("stop", keywords.stop())
         .cell("stop", keywords.stop().join(", "))
+        .json("stopMarketing", keywords.stop_marketing())
+        .cell("stop marketing", keywords.stop_marketing().join(", "))
         .json("start", keywords.start())
         .cell("start", keywords.start().join(", "))
         .value("isDefault", "default", is_default)
 }
 
-fn view(opt_out: &OptOut) -> View {
+fn view(kept: &Choices, scope: &ChoiceScope, held: &Held) -> View {
     // Neither is known once the person was erased.
-    let (cellphone, user_id) = match &opt_out.chooser {
+    let (cellphone, user_id) = match &kept.chooser {
         Some(Chooser::Number(number)) => (Some(number.as_str()), None),
         Some(Chooser::User(user)) => (None, Some(user.as_str())),
         None => (None, None),
@@ -109,6 +135,15 @@ fn view(opt_out: &OptOut) -> View {
         .json("cellphone", cellphone)
         .json("userId", user_id)
         .cell("number or user id", cellphone.or(user_id).unwrap_or("erased"))
-        .text("source", "source", opt_out.source.as_str())
-        .text("since", "since", opt_out.since)
+        .json("scope", scope.as_str())
+        .json("providerChannelId", scope.line().map(ChannelId::as_str))
+        .cell("of", written(scope))
+        .text("source", "source", held.source.as_str())
+        .text("since", "since", held.since)
+}
+
+/// A scope in a table: the name, and the line if it is about one.
+pub(crate) fn written(scope: &ChoiceScope) -> String {
+    let line = scope.line().map(|line| format!(" ({})", line.as_str()));
+    format!("{}{}", scope.as_str(), line.unwrap_or_default())
 }

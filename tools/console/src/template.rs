@@ -8,7 +8,7 @@ use domain::settings::template::{
     ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable,
 };
 use domain::usage::UsedBy;
-use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, usage};
+use domain::{BusinessAccountId, Provider, Template, TemplateCategory, TemplateId, TemplateScope, usage};
 use serde_json::{Value, json};
 use store::TemplateOwner;
 
@@ -65,6 +65,9 @@ pub(crate) struct Create {
     /// The template's language at the provider, such as es or en_US.
     #[arg(long)]
     language: String,
+    /// What the provider approved the template for. Without it, it counts as MARKETING for people who opted out.
+    #[arg(long, value_parser = one_of(TemplateCategory::NAMES, TemplateCategory::parse))]
+    category: Option<TemplateCategory>,
     /// The provider.
     #[arg(long, default_value = "WHATSAPP", value_parser = one_of(Provider::NAMES, Provider::parse))]
     provider: Provider,
@@ -140,6 +143,7 @@ async fn create(console: &Console, wanted: Create) -> Result<Template> {
         provider: wanted.provider,
         name: &wanted.name,
         language: &wanted.language,
+        category: wanted.category,
         variables: wanted.variables,
         approved_by: wanted.approved.into_iter().collect(),
     };
@@ -296,6 +300,7 @@ fn shared(template: &Template, provider: View, callers: View) -> View {
         .and(provider)
         .text("name", "name", &template.name)
         .text("language", "language", &template.language)
+        .optional("category", "category", template.category.map(TemplateCategory::as_str))
         .json("variables", template.variables.iter().map(variable_view).collect::<Vec<_>>())
         .lines("variables", template.variables.iter().map(written))
         .and(callers)

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen};
+use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Reached};
-use harness::{Fault, TestClock, trips};
+use harness::{Fault, OptedOut, TestClock, trips};
 use serde_json::{Value, json};
 use store::{Image, Table};
 
@@ -84,7 +84,8 @@ impl Site {
 
     async fn opts_out(&self, number: &str) {
         let number = Cellphone::parse(&format!("+{number}")).unwrap();
-        assert!(self.store().opt_out(self.world.workspace, &number, self.store().now()).await.unwrap());
+        let (store, workspace) = (self.store(), self.world.workspace);
+        assert!(store.opt_out(workspace, &number, ChoiceScope::All, store.now()).await.unwrap());
     }
 
     async fn is_opted_out(&self, number: &str) -> bool {
@@ -199,12 +200,13 @@ async fn an_opt_out_holds_for_a_new_user_id_with_and_without_a_new_number() {
         let user = |id: &str| ProviderUserId::parse(id).unwrap();
         let chosen = Chosen {
             choice: Choice::Out,
+            scopes: [ChoiceScope::All].into(),
             source: ChoiceSource::Keyword,
             at: TestClock::START,
             contact: Some(ana.id),
         };
         let workspace = site.world.workspace;
-        assert!(site.store().choose(workspace, &[Chooser::from(&user("US.1"))], chosen).await.unwrap());
+        assert!(site.store().choose(workspace, &[Chooser::from(&user("US.1"))], &chosen).await.unwrap());
         let to = if number.is_empty() { "" } else { NEW };
         let change = Change { from: number, to, previous_user_id: "US.1", user_id: "US.2", at: 0 };
         site.moves(&[&change]).await;
@@ -212,7 +214,9 @@ async fn an_opt_out_holds_for_a_new_user_id_with_and_without_a_new_number() {
         assert!(site.store().opted_out(workspace, &user("US.2")).await.unwrap(), "{number}");
         assert!(number.is_empty() || site.is_opted_out(NEW).await);
         let rows = site.world.db.rows(Table::Leads).into_iter();
-        let told = rows.filter(|row| row["kind"]["S"] == "optOut" && row["isBeside"]["BOOL"] != true);
+        let told = rows.filter(|row| {
+            row["kind"]["S"] == "optOut" && row["scopes"]["L"][0]["M"]["isBeside"]["BOOL"] != true
+        });
         assert_eq!(told.count(), 1, "the first one made the event");
     }
 }

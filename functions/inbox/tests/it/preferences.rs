@@ -1,6 +1,10 @@
 //! Customers opt out and in, in any order.
 
-use domain::{Cellphone, Contact, Keywords, ProviderUserId};
+use domain::inbound::choices::Held;
+use domain::{
+    Cellphone, ChannelId, ChoiceScope, Choices, Contact, Keywords, ProviderUserId, TemplateCategory,
+};
+use harness::OptedOut;
 use serde_json::{Value, json};
 
 use crate::{LINE, Site};
@@ -28,6 +32,16 @@ impl Site {
         self.world.db.store().opted_out(self.world.workspace, &number).await.unwrap()
     }
 
+    /// Whether the number gets no marketing from the line.
+    async fn is_out_of_marketing(&self) -> bool {
+        let number = Cellphone::parse(NUMBER).unwrap();
+        let kept = self.world.db.store().choices(self.world.workspace, &number).await.unwrap();
+        let line = ChannelId::parse(LINE).unwrap();
+        let refusal = |category| Choices::refusal(kept.as_slice(), Some(category), Some(&line));
+        assert_eq!(refusal(TemplateCategory::Utility), None, "news about orders are sent");
+        refusal(TemplateCategory::Marketing).is_some()
+    }
+
     async fn says(&self, contact: &Contact, text: &str, seconds: i64) {
         let number = contact.cellphone.as_ref().map(|number| &number.as_str()[1..]);
         let message = json!({
@@ -45,14 +59,44 @@ async fn the_providers_preference_holds_and_a_late_repeat_does_not_undo_a_newer_
     let contact = site.world.contact(|contact| contact.cellphone = Some(number.clone())).await;
     let workspace = site.world.workspace;
     site.prefers("stop", 1_767_000_000).await;
-    let held = site.world.db.store().opt_out_of(workspace, &number).await.unwrap().unwrap();
-    assert_eq!((held.contact, held.source.as_str()), (Some(contact.id), "PROVIDER"));
+    let kept = site.world.db.store().choices(workspace, &number).await.unwrap().unwrap();
+    let line = ChoiceScope::Line(ChannelId::parse(LINE).unwrap());
+    assert_eq!(kept.scopes.keys().collect::<Vec<_>>(), [&line]);
+    assert_eq!((kept.contact, kept.scopes[&line].source.as_str()), (Some(contact.id), "PROVIDER"));
     site.prefers("resume", 1_767_000_100).await;
     site.prefers("stop", 1_767_000_000).await;
-    assert!(!site.is_out().await, "a late repeat opted out");
+    assert!(!site.is_out_of_marketing().await, "a late repeat opted out");
     site.prefers("stop", 1_767_000_200).await;
     site.prefers("resume", 1_767_000_100).await;
-    assert!(site.is_out().await, "a late repeat opted in");
+    assert!(site.is_out_of_marketing().await, "a late repeat opted in");
+    // The customer may come back by a keyword; the provider's own preference stays.
+    site.says(&contact, "START", 1_767_000_300).await;
+    assert!(site.is_out_of_marketing().await);
+}
+
+#[tokio::test]
+async fn a_preference_of_a_category_that_is_not_known_only_stops() {
+    let site = Site::start().await;
+    let item = |value: &str, seconds| {
+        let mut change = preference(value, seconds, json!({ "wa_id": &NUMBER[1..] }));
+        change["user_preferences"][0]["category"] = json!("other_messages");
+        change
+    };
+    site.deliver("user_preferences", item("stop", 1_767_000_000)).await;
+    assert!(site.is_out_of_marketing().await);
+    site.deliver("user_preferences", item("resume", 1_767_000_100)).await;
+    assert!(site.is_out_of_marketing().await);
+}
+
+#[tokio::test]
+async fn a_keyword_against_marketing_leaves_news_about_orders() {
+    let site = Site::start().await;
+    let number = Cellphone::parse(NUMBER).unwrap();
+    let contact = site.world.contact(|contact| contact.cellphone = Some(number)).await;
+    site.says(&contact, "Stop promotions", 1_767_000_000).await;
+    assert!(site.is_out_of_marketing().await && !site.is_out().await);
+    site.says(&contact, "alta", 1_767_000_001).await;
+    assert!(!site.is_out_of_marketing().await);
 }
 
 #[tokio::test]
@@ -61,8 +105,9 @@ async fn a_person_without_a_number_is_kept_by_the_user_id() {
     let item = preference("stop", 1_767_000_000, json!({ "user_id": USER }));
     site.deliver("user_preferences", item).await;
     let user = ProviderUserId::parse(USER).unwrap();
-    let held = site.world.db.store().opt_out_of(site.world.workspace, &user).await.unwrap().unwrap();
-    assert_eq!((held.contact, held.is_beside), (None, false));
+    let kept = site.world.db.store().choices(site.world.workspace, &user).await.unwrap().unwrap();
+    let held: Vec<&Held> = kept.scopes.values().collect();
+    assert_eq!((kept.contact, held.len(), held[0].is_beside), (None, 1, false));
     // Ids that are none change nothing.
     let item = preference("stop", 1_767_000_000, json!({ "wa_id": "x", "user_id": "a b" }));
     site.deliver("user_preferences", item).await;
@@ -92,7 +137,7 @@ async fn a_keyword_opts_out_by_number_and_user_id_and_another_text_costs_nothing
     site.says(&contact, "STOP", 1_767_000_002).await;
     assert!(!site.is_out().await && !store.opted_out(site.world.workspace, &user).await.unwrap());
 
-    let own = Keywords::new(&["aus".to_owned()], &[]).unwrap();
+    let own = Keywords::new(&["aus".to_owned()], &[], &[]).unwrap();
     store.set_keywords(site.world.workspace, Some(&own)).await.unwrap();
     // The function remembers keywords for five minutes.
     site.world.db.clock().advance(std::time::Duration::from_secs(300));
@@ -132,8 +177,9 @@ async fn a_keyword_is_heard_wherever_a_customer_writes_or_taps_it() {
         message["from"] = json!(&NUMBER[1..]);
         message["timestamp"] = json!("1767000000");
         site.process(&[site.piece(LINE, "messages", &[message.clone()])]).await;
-        let held = site.world.db.store().opt_out_of(site.world.workspace, &number).await.unwrap();
-        assert_eq!(held.as_ref().map(|held| held.source.as_str()), expected, "{message}");
+        let kept = site.world.db.store().choices(site.world.workspace, &number).await.unwrap();
+        let source = kept.and_then(|kept| kept.outs().next().map(|(_, held)| held.source.as_str()));
+        assert_eq!(source, expected, "{message}");
     }
 }
 
@@ -152,7 +198,10 @@ async fn a_kill_at_any_call_leaves_a_choice_that_a_repeat_completes() {
         site.says(&contact, "STOP", 1_767_000_000).await;
         let listed = site.world.db.store().opt_outs(site.world.workspace).await.unwrap();
         assert_eq!(
-            listed.iter().map(|held| (held.version, held.is_beside)).collect::<Vec<_>>(),
+            listed
+                .iter()
+                .map(|kept| (kept.version, kept.scopes[&ChoiceScope::All].is_beside))
+                .collect::<Vec<_>>(),
             [(1, false), (1, true)]
         );
     }

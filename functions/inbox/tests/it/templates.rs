@@ -1,6 +1,6 @@
 //! The provider's decisions about templates, in any order, and who may make them.
 
-use domain::{BusinessAccountId, Template, TemplateScope, WorkspaceId};
+use domain::{BusinessAccountId, Template, TemplateCategory, TemplateScope, WorkspaceId};
 use harness::{Death, World};
 use serde_json::{Value, json};
 use store::Table;
@@ -153,5 +153,37 @@ async fn a_kill_at_any_call_leaves_statuses_that_a_repeat_completes() {
             assert_eq!((current.version, current.approved_by.len()), (template.version + 1, 0), "{calls}");
         }
         assert_eq!(site.world.db.rows(Table::Leads).len(), 0);
+    }
+}
+
+#[tokio::test]
+async fn the_provider_changes_the_category_of_its_own_and_the_platforms_template() {
+    let site = Site::start().await;
+    let own = site.world.template(|_| ()).await;
+    let platforms = site.world.platform_template(|_| ()).await;
+    let news = |category: &str| {
+        json!({
+            "message_template_id": 168,
+            "message_template_name": "welcome",
+            "message_template_language": "es",
+            "previous_category": "UTILITY",
+            "new_category": category,
+        })
+    };
+    for (category, expected, version) in [
+        ("MARKETING", Some(TemplateCategory::Marketing), 1),
+        ("MARKETING", Some(TemplateCategory::Marketing), 1),
+        ("NEW_CATEGORY", Some(TemplateCategory::Marketing), 1),
+        ("UTILITY", Some(TemplateCategory::Utility), 2),
+    ] {
+        site.deliver("template_category_update", news(category)).await;
+        for template in [&own, &platforms] {
+            let current = site.current(template).await;
+            assert_eq!(
+                (current.category, current.version),
+                (expected, template.version + version),
+                "{category}"
+            );
+        }
     }
 }

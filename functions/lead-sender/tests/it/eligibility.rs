@@ -39,7 +39,12 @@ impl Meanwhile {
             Self::OptedOut => {
                 let cellphone = domain::Cellphone::parse(PHONE).unwrap();
                 let store = sender.store();
-                assert!(store.opt_out(sender.world.workspace, &cellphone, store.now()).await.unwrap());
+                assert!(
+                    store
+                        .opt_out(sender.world.workspace, &cellphone, domain::ChoiceScope::All, store.now())
+                        .await
+                        .unwrap()
+                );
             }
             Self::LineGone => {
                 sender.world.db.remove_row(

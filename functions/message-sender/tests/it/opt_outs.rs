@@ -1,23 +1,44 @@
 //! Numbers that opted out get no templates.
 
 use domain::settings::template::{Parameters, Requested};
-use domain::{Cellphone, Contact, ConversationId, LaneKind, MessageId, MessageStatus};
+use domain::{
+    Cellphone, ChannelId, ChoiceScope, Contact, ConversationId, LaneKind, MessageId, MessageStatus,
+    TemplateCategory,
+};
 use harness::{Fault, trips};
 use provider::CallOutcome;
 use store::Table;
 
-use crate::{CONVERSATION, Sender, failed, sent};
+use crate::{CONVERSATION, LINE, Sender, failed, sent};
 
 impl Sender {
     async fn opt_out(&self, cellphone: &str) {
+        self.opt_out_of(cellphone, ChoiceScope::All).await;
+    }
+
+    async fn opt_out_of(&self, cellphone: &str, scope: ChoiceScope) {
         let cellphone = Cellphone::parse(cellphone).unwrap();
         let now = self.store().now();
-        assert!(self.store().opt_out(self.world.workspace, &cellphone, now).await.unwrap());
+        assert!(self.store().opt_out(self.world.workspace, &cellphone, scope, now).await.unwrap());
     }
 
     /// A conversation of these customers with this number of onboarding templates.
     async fn onboarding(&self, customers: &[&Contact], steps: usize) -> domain::Conversation {
-        let template = self.world.template(|template| template.variables.clear()).await;
+        self.onboarding_of(customers, steps, None).await
+    }
+
+    /// The same with templates of this category.
+    async fn onboarding_of(
+        &self,
+        customers: &[&Contact],
+        steps: usize,
+        category: Option<TemplateCategory>,
+    ) -> domain::Conversation {
+        let template = self.world.template(|template| {
+            template.variables.clear();
+            template.category = category;
+        });
+        let template = template.await;
         let step = Requested { template: template.id, parameters: Parameters::default() };
         let id = ConversationId::parse(CONVERSATION).unwrap();
         self.conversation_with(id, customers, &vec![step; steps]).await
@@ -55,6 +76,27 @@ async fn onboarding_templates_to_an_opted_out_number_fail_and_those_to_others_ar
     let to: Vec<String> = sender.provider.calls().into_iter().map(|call| call.to).collect();
     assert_eq!(to, [OTHER, OTHER]);
     sender.assert_idle(2);
+}
+
+#[tokio::test]
+async fn an_opt_out_of_marketing_stops_only_templates_that_advertise() {
+    use TemplateCategory::{Authentication, Marketing, Utility};
+    let of = |id: &str| ChoiceScope::Line(ChannelId::parse(id).unwrap());
+    for scope in [ChoiceScope::Marketing, of(LINE), of("another line")] {
+        for category in [Some(Utility), Some(Authentication), Some(Marketing), None] {
+            let sender = Sender::start().await;
+            let one = sender.customer(ONE).await;
+            sender.onboarding_of(&[&one], 1, category).await;
+            sender.opt_out_of(ONE, scope.clone()).await;
+            sender.wake().await;
+            let is_marketing = category.is_none_or(|category| category == Marketing);
+            let expected = match is_marketing && scope != of("another line") {
+                true => vec![failed("OPTED_OUT_MARKETING")],
+                false => sent(1),
+            };
+            assert_eq!(sender.all_parts().await, expected, "{scope:?} {category:?}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,13 +3,37 @@
 use std::collections::BTreeSet;
 
 use crate::contact::search::normalise;
-use crate::inbound::opt_out::Choice;
+use crate::inbound::choices::{Choice, ChoiceScope};
 use crate::text::{Unfit, within};
+
+/// What a keyword asks for. If a message has several texts, the first of this list counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keyword {
+    /// No templates.
+    Stop,
+    /// No templates that advertise.
+    StopMarketing,
+    /// All templates again.
+    Start,
+}
+
+impl Keyword {
+    /// The choice that the customer makes, and what it covers. A preference for one line stays: it is the provider's word,
+    /// and the provider refuses, too.
+    pub fn choice(self) -> (Choice, BTreeSet<ChoiceScope>) {
+        match self {
+            Self::Stop => (Choice::Out, [ChoiceScope::All].into()),
+            Self::StopMarketing => (Choice::Out, [ChoiceScope::Marketing].into()),
+            Self::Start => (Choice::In, [ChoiceScope::All, ChoiceScope::Marketing].into()),
+        }
+    }
+}
 
 /// The keywords of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Keywords {
     stop: Vec<String>,
+    stop_marketing: Vec<String>,
     start: Vec<String>,
 }
 
@@ -17,13 +41,16 @@ impl Default for Keywords {
     /// The keywords of a workspace that has none of its own.
     fn default() -> Self {
         let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        Self { stop: own(&Self::STOP), start: own(&Self::START) }
+        Self { stop: own(&Self::STOP), stop_marketing: own(&Self::STOP_MARKETING), start: own(&Self::START) }
     }
 }
 
 impl Keywords {
     /// The default words that opt out.
     pub const STOP: [&'static str; 5] = ["STOP", "UNSUBSCRIBE", "BAJA", "ALTO", "PARAR"];
+    /// The default words that opt out of templates that advertise: the text of the provider's own button, and translations.
+    pub const STOP_MARKETING: [&'static str; 3] =
+        ["STOP PROMOTIONS", "DETENER PROMOCIONES", "PARAR PROMO\u{c7}\u{d5}ES"];
     /// The default words that opt in.
     pub const START: [&'static str; 2] = ["START", "ALTA"];
     /// The greatest number of words of each kind.
@@ -33,14 +60,16 @@ impl Keywords {
     /// A longer message is no keyword, whatever surrounds the word.
     const MAX_MESSAGE: usize = 4 * Self::MAX;
 
-    /// Keywords as an operator gives them. Words that are the same without case and accents count once; none may both
-    /// opt out and opt in.
-    pub fn new(stop: &[String], start: &[String]) -> Result<Self, KeywordsUnfit> {
-        let (stop, start) = (kind(stop)?, kind(start)?);
-        let outs: BTreeSet<String> = stop.iter().map(|word| folded(word)).collect();
-        match start.iter().find(|word| outs.contains(&folded(word))) {
-            Some(word) => Err(KeywordsUnfit::Both { word: word.clone() }),
-            None => Ok(Self { stop, start }),
+    /// Keywords as an operator gives them. Words that are the same without case and accents count once; none may ask for
+    /// two things.
+    pub fn new(stop: &[String], stop_marketing: &[String], start: &[String]) -> Result<Self, KeywordsUnfit> {
+        let all = Self { stop: kind(stop)?, stop_marketing: kind(stop_marketing)?, start: kind(start)? };
+        let mut seen = BTreeSet::new();
+        let twice =
+            all.kinds().into_iter().flat_map(|(_, words)| words).find(|word| !seen.insert(folded(word)));
+        match twice {
+            Some(word) => Err(KeywordsUnfit::Twice { word: word.clone() }),
+            None => Ok(all),
         }
     }
 
@@ -49,29 +78,38 @@ impl Keywords {
         &self.stop
     }
 
+    /// The words that opt out of templates that advertise, as given.
+    pub fn stop_marketing(&self) -> &[String] {
+        &self.stop_marketing
+    }
+
     /// The words that opt in, as given.
     pub fn start(&self) -> &[String] {
         &self.start
     }
 
-    /// The choice of a message with several texts, such as the payload and the text of a button. If two texts differ, the
-    /// customer opts out.
-    pub fn choice_of(&self, texts: &[&str]) -> Option<Choice> {
-        texts.iter().filter_map(|text| self.choice(text)).min()
+    fn kinds(&self) -> [(Keyword, &[String]); 3] {
+        [
+            (Keyword::Stop, &self.stop),
+            (Keyword::StopMarketing, &self.stop_marketing),
+            (Keyword::Start, &self.start),
+        ]
     }
 
-    /// The choice of a text that consists of a keyword alone, compared without case, accents, and the spaces and
-    /// punctuation around it.
-    pub fn choice(&self, message: &str) -> Option<Choice> {
-        if message.chars().take(Self::MAX_MESSAGE + 1).count() > Self::MAX_MESSAGE {
+    /// The keyword of a message with several texts, such as the payload and the text of a button. If they ask for
+    /// different things, the customer opts out.
+    pub fn heard_in(&self, texts: &[&str]) -> Option<Keyword> {
+        texts.iter().filter_map(|text| self.heard(text)).min()
+    }
+
+    /// The keyword that a text consists of, compared without case, accents, and the spaces and punctuation around it.
+    fn heard(&self, text: &str) -> Option<Keyword> {
+        if text.chars().take(Self::MAX_MESSAGE + 1).count() > Self::MAX_MESSAGE {
             return None;
         }
-        let said = folded(message);
-        let is_one_of = |words: &[String]| !said.is_empty() && words.iter().any(|word| folded(word) == said);
-        if is_one_of(&self.stop) {
-            return Some(Choice::Out);
-        }
-        is_one_of(&self.start).then_some(Choice::In)
+        let said = folded(text);
+        let is_said = |words: &[String]| !said.is_empty() && words.iter().any(|word| folded(word) == said);
+        self.kinds().into_iter().find(|(_, words)| is_said(words)).map(|(keyword, _)| keyword)
     }
 }
 
@@ -111,9 +149,9 @@ pub enum KeywordsUnfit {
     /// A kind has too many words.
     #[error("each kind has at most {} keywords", Keywords::MOST)]
     TooMany,
-    /// A word would opt out and in.
-    #[error("{word} cannot both opt out and opt in")]
-    Both {
+    /// A word would ask for two things.
+    #[error("{word} cannot be a keyword of two kinds")]
+    Twice {
         /// The word.
         word: String,
     },
@@ -123,64 +161,77 @@ pub enum KeywordsUnfit {
 mod tests {
     use super::*;
 
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
     #[test]
     fn only_a_whole_message_is_a_keyword() {
-        use Choice::{In, Out};
+        use Keyword::{Start, Stop, StopMarketing};
         let defaults = Keywords::default();
         #[rustfmt::skip]
         let rows = [
-            ("STOP", Some(Out)), ("stop", Some(Out)), (" Stop. ", Some(Out)), ("¡STÓP!", Some(Out)),
-            ("\"baja\"", Some(Out)), ("Baja\n", Some(Out)), ("ALTO 🛑", Some(Out)), ("párar", Some(Out)),
-            ("unsubscribe", Some(Out)), ("start", Some(In)), ("¡Alta!", Some(In)), ("STOP", Some(Out)),
+            ("STOP", Some(Stop)), ("stop", Some(Stop)), (" Stop. ", Some(Stop)), ("\u{a1}ST\u{d3}P!", Some(Stop)),
+            ("\"baja\"", Some(Stop)), ("Baja\n", Some(Stop)), ("ALTO \u{1f6d1}", Some(Stop)), ("p\u{e1}rar", Some(Stop)),
+            ("unsubscribe", Some(Stop)), ("start", Some(Start)), ("\u{a1}Alta!", Some(Start)),
+            ("Stop promotions", Some(StopMarketing)), ("Parar promo\u{e7}\u{f5}es", Some(StopMarketing)),
+            ("detener  promociones.", Some(StopMarketing)), ("ST\u{200b}OP", Some(Stop)),
             ("stop it", None), ("please stop", None), ("dar de baja", None), ("stops", None), ("", None), ("...", None),
             ("s t o p", None), ("ALTA BAJA", None),
         ];
         for (message, expected) in rows {
-            assert_eq!(defaults.choice(message), expected, "{message:?}");
+            assert_eq!(defaults.heard(message), expected, "{message:?}");
         }
         // 160 characters at most, whatever surrounds the word.
-        let far = |characters: usize| format!("{}STOP", "¡".repeat(characters - 4));
-        assert_eq!([160, 161].map(|characters| defaults.choice(&far(characters))), [Some(Out), None]);
+        let far = |characters: usize| format!("{}STOP", "\u{a1}".repeat(characters - 4));
+        assert_eq!([160, 161].map(|characters| defaults.heard(&far(characters))), [Some(Stop), None]);
     }
 
     #[test]
     fn an_opt_out_wins_over_another_text_of_the_message() {
+        use Keyword::{Start, Stop, StopMarketing};
         let defaults = Keywords::default();
         for (texts, expected) in [
-            (&["START", "STOP"][..], Some(Choice::Out)),
-            (&["STOP", "START"], Some(Choice::Out)),
-            (&["menu.7", "Alta"], Some(Choice::In)),
-            (&["menu.7", "Baja"], Some(Choice::Out)),
+            (&["START", "STOP"][..], Some(Stop)),
+            (&["STOP", "START"], Some(Stop)),
+            (&["STOP PROMOTIONS", "STOP"], Some(Stop)),
+            (&["START", "Stop promotions"], Some(StopMarketing)),
+            (&["menu.7", "Alta"], Some(Start)),
             (&["menu.7", "More"], None),
             (&[], None),
         ] {
-            assert_eq!(defaults.choice_of(texts), expected, "{texts:?}");
+            assert_eq!(defaults.heard_in(texts), expected, "{texts:?}");
         }
     }
 
     #[test]
     fn a_workspaces_own_words_replace_the_defaults() {
-        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let own = Keywords::new(&words(&[" No más ", "NO MAS", "Aus"]), &words(&[])).unwrap();
-        assert_eq!(own.stop(), ["No más", "Aus"]);
-        assert_eq!(own.start(), [""; 0]);
-        assert_eq!(Keywords::new(&[], &words(&["Alta", "alta ", "An"])).unwrap().start(), ["Alta", "An"]);
-        let said = ["no  mas!", "AUS", "STOP", "START"].map(|message| own.choice(message));
-        assert_eq!(said, [Some(Choice::Out), Some(Choice::Out), None, None]);
+        let own = Keywords::new(&words(&[" No m\u{e1}s ", "NO MAS", "Aus"]), &words(&["Keine Werbung"]), &[])
+            .unwrap();
+        assert_eq!(own.stop(), ["No m\u{e1}s", "Aus"]);
+        assert_eq!((own.stop_marketing(), own.start()), (&words(&["Keine Werbung"])[..], &[][..]));
+        assert_eq!(
+            Keywords::new(&[], &[], &words(&["Alta", "alta ", "An"])).unwrap().start(),
+            ["Alta", "An"]
+        );
+        let said = ["no  mas!", "AUS", "keine werbung", "STOP", "START"].map(|message| own.heard(message));
+        assert_eq!(
+            said,
+            [Some(Keyword::Stop), Some(Keyword::Stop), Some(Keyword::StopMarketing), None, None]
+        );
     }
 
     #[test]
     fn invalid_words_are_refused() {
-        let one = |word: &str| vec![word.to_owned()];
+        let one = |word: &str| words(&[word]);
         let many: Vec<String> = (0..=Keywords::MOST).map(|n| format!("w{n}")).collect();
-        assert!(Keywords::new(&many[1..], &[]).is_ok());
-        assert_eq!(Keywords::new(&many, &[]), Err(KeywordsUnfit::TooMany));
-        assert_eq!(
-            Keywords::new(&one("alta"), &one("Álta!")),
-            Err(KeywordsUnfit::Both { word: "Álta!".to_owned() })
-        );
+        assert!(Keywords::new(&many[1..], &[], &[]).is_ok());
+        assert_eq!(Keywords::new(&many, &[], &[]), Err(KeywordsUnfit::TooMany));
+        let twice = Err(KeywordsUnfit::Twice { word: "\u{c1}lta!".to_owned() });
+        assert_eq!(Keywords::new(&one("alta"), &[], &one("\u{c1}lta!")), twice);
+        assert_eq!(Keywords::new(&one("alta"), &one("\u{c1}lta!"), &[]), twice);
         for word in ["", " ", "!?", &"x".repeat(41)] {
-            assert!(matches!(Keywords::new(&[], &one(word)), Err(KeywordsUnfit::Word(_))), "{word:?}");
+            assert!(matches!(Keywords::new(&[], &[], &one(word)), Err(KeywordsUnfit::Word(_))), "{word:?}");
         }
     }
 }

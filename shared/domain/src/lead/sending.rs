@@ -5,6 +5,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::ids::ContactId;
+use crate::inbound::choices::Choices;
 use crate::lead::capture::Capture;
 use crate::lead::consent::ConsentStatus;
 use crate::lead::{Lead, LeadState};
@@ -20,8 +21,8 @@ use crate::time::Timestamp;
 pub struct LeadKnown<'a> {
     /// The workspace's lead capture settings.
     pub capture: Option<&'a Capture>,
-    /// Whether the number is on the opt-out list.
-    pub opted_out: bool,
+    /// The choices of the lead's number about templates.
+    pub choices: &'a [Choices],
     /// The line that sends the message ([`Lead::line`]).
     pub line: Option<&'a Line>,
     /// The template to send.
@@ -74,8 +75,9 @@ impl Lead {
         if !known.capture.is_some_and(|capture| capture.enabled) {
             return suppressed(PartError::CAPTURE_DISABLED);
         }
-        if known.opted_out {
-            return suppressed(PartError::OPTED_OUT);
+        let category = known.template.and_then(|template| template.category);
+        if let Some(code) = Choices::refusal(known.choices, category, known.line.map(|line| &line.channel)) {
+            return suppressed(code);
         }
         let line = known.line.ok_or_else(|| failed(PartError::NO_LINE))?;
         let template = known.template.ok_or_else(|| failed(PartError::NO_TEMPLATE))?;

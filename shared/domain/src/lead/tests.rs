@@ -9,6 +9,7 @@ use super::*;
 use crate::contact::Contact;
 use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
 use crate::ids::{BusinessAccountId, ChannelId, Ids, TemplateId};
+use crate::inbound::choices::{ChoiceScope, opted_out_of};
 use crate::lead::captcha::Score;
 use crate::lead::capture::{Capture, CaptureKey};
 use crate::message::{Content, Message, MessageStatus, SentBy};
@@ -88,6 +89,7 @@ fn template() -> Template {
         provider: Provider::WhatsApp,
         name: "hello".to_owned(),
         language: "es".to_owned(),
+        category: None,
         variables: vec![],
         approved_by: [line().business_account].into(),
         decisions: std::collections::BTreeMap::new(),
@@ -274,7 +276,8 @@ fn reasons_that_forbid_a_lead_come_before_reasons_that_prevent_it() {
     let (on, line, template) = (capture(), line(), template());
     let off = Capture { enabled: false, ..on.clone() };
     let unapproved = Template { approved_by: [].into(), ..template.clone() };
-    let nothing = LeadKnown { capture: None, opted_out: true, line: None, template: None };
+    let [out, marketing] = [ChoiceScope::All, ChoiceScope::Marketing].map(|scope| [opted_out_of(scope)]);
+    let nothing = LeadKnown { capture: None, choices: &out, line: None, template: None };
     let not_given = {
         let mut lead = lead();
         lead.consent.status = ConsentStatus::NotProvided;
@@ -283,13 +286,14 @@ fn reasons_that_forbid_a_lead_come_before_reasons_that_prevent_it() {
     let suppressed = |word| Err(NotSent::Suppressed(error(word)));
     let failed = |word| Err(NotSent::Failed(error(word)));
     let enabled = LeadKnown { capture: Some(&on), ..nothing };
-    let willing = LeadKnown { opted_out: false, ..enabled };
+    let willing = LeadKnown { choices: &[], ..enabled };
     let reached = LeadKnown { line: Some(&line), ..willing };
     let rows = [
         (&not_given, nothing, suppressed("NO_CONSENT")),
         (&lead(), nothing, suppressed("CAPTURE_DISABLED")),
         (&lead(), LeadKnown { capture: Some(&off), ..nothing }, suppressed("CAPTURE_DISABLED")),
         (&lead(), enabled, suppressed("OPTED_OUT")),
+        (&lead(), LeadKnown { choices: &marketing, ..enabled }, suppressed("OPTED_OUT_MARKETING")),
         (&lead(), willing, failed("NO_LINE")),
         (&lead(), LeadKnown { template: Some(&unapproved), ..willing }, failed("NO_LINE")),
         (&lead(), reached, failed("NO_TEMPLATE")),

@@ -20,6 +20,7 @@ use crate::contact::Contact;
 use crate::contact::address::Address;
 use crate::conversation::{Conversation, ConversationStatus, OnboardingPlan, Recipient};
 use crate::ids::{ContactId, MessageId};
+use crate::inbound::choices::Choices;
 use crate::media::Attached;
 use crate::message::{Content, Message, MessageBody, MessageStatus, Piece, SentBy};
 use crate::retry::Jitter;
@@ -53,8 +54,8 @@ pub struct MessageKnown<'a> {
     pub line: Option<&'a Line>,
     /// The template, if the message is one.
     pub template: Option<&'a Template>,
-    /// Whether the contact's number opted out. It counts only for templates.
-    pub opted_out: bool,
+    /// The recipient's choices about templates, for each of the ids that are known. They count only for templates.
+    pub choices: &'a [Choices],
     /// Whether the provider surely refuses what is not a template ([`crate::message::ServiceWindow::is_surely_closed`]).
     pub window_closed: bool,
 }
@@ -127,9 +128,13 @@ impl Message {
             }
             Some(Piece::Text(body)) => Words::Text(body),
             Some(Piece::Media(file, caption)) => Words::Media(file, caption),
-            // Checked first: whoever opted out gets no template, whatever else is wrong with it.
-            Some(Piece::Template(_)) if known.opted_out => return because(PartError::OPTED_OUT),
             Some(Piece::Template(requested)) => {
+                // Checked first: whoever opted out gets no template, whatever else is wrong with it.
+                let category = known.template.and_then(|template| template.category);
+                let channel = known.line.map(|line| &line.channel);
+                if let Some(code) = Choices::refusal(known.choices, category, channel) {
+                    return because(code);
+                }
                 let Some(template) = known.template else { return because(PartError::NO_TEMPLATE) };
                 match template.filled_for(contact, &requested.parameters) {
                     Ok(values) => Words::Template(template, values),

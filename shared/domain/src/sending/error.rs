@@ -15,8 +15,10 @@ impl PartError {
     pub const NO_CONTENT: &'static str = "NO_CONTENT";
     /// The line no longer exists.
     pub const NO_LINE: &'static str = "NO_LINE";
-    /// The number opted out, so it gets no template.
+    /// The person opted out, and so gets no template.
     pub const OPTED_OUT: &'static str = "OPTED_OUT";
+    /// The person opted out of advertising, on all lines or on this one, and so gets no template of that category.
+    pub const OPTED_OUT_MARKETING: &'static str = "OPTED_OUT_MARKETING";
     /// The customer last wrote more than 24 hours ago, so the provider takes only templates.
     pub const OUTSIDE_WINDOW: &'static str = "OUTSIDE_WINDOW";
     /// The conversation was blocked before the part was sent.

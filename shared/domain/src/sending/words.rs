@@ -43,7 +43,8 @@ const OWN: &[(&str, &str)] = &[
         PartError::OUTSIDE_WINDOW,
         "the person last wrote more than 24 hours ago, so WhatsApp was not called: only a template can be sent",
     ),
-    (PartError::OPTED_OUT, "the number opted out of messages"),
+    (PartError::OPTED_OUT, "the person opted out of templates"),
+    (PartError::OPTED_OUT_MARKETING, "the person opted out of marketing templates"),
     (PartError::NOT_APPROVED, "the template is not approved for the account of the line"),
 ];
 

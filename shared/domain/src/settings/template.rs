@@ -32,6 +32,8 @@ pub struct Template {
     pub name: String,
     /// The language code at the provider, such as `es` or `en_US`.
     pub language: String,
+    /// The category that the provider knows; `None` if it is not known.
+    pub category: Option<TemplateCategory>,
     /// The variables of the body, in order; at most [`Template::MAX_VARIABLES`], with unique names.
     pub variables: Vec<Variable>,
     /// The accounts for which the provider approved the template; at most [`Template::MAX_APPROVALS`].
@@ -43,6 +45,22 @@ pub struct Template {
     /// Increases by one with each change.
     pub version: u64,
 }
+
+/// What a template is for. The provider decides it, and may change it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TemplateCategory {
+    /// News about something that the customer ordered or asked for.
+    Utility,
+    /// Offers and everything else.
+    Marketing,
+    /// Codes for a sign-in.
+    Authentication,
+}
+
+words!(
+    /// The provider's names.
+    TemplateCategory { Utility: "UTILITY", Marketing: "MARKETING", Authentication: "AUTHENTICATION" }
+);
 
 /// A decision of the provider about a template for an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +196,7 @@ impl Template {
             provider: wanted.provider,
             name: wanted.name.to_owned(),
             language: wanted.language.to_owned(),
+            category: wanted.category,
             variables: wanted.variables,
             approved_by: wanted.approved_by,
             decisions: BTreeMap::new(),
@@ -227,6 +246,12 @@ impl Template {
         Ok(Some(next))
     }
 
+    /// The template in another category. `None` if it is in this one.
+    pub fn in_category(&self, category: TemplateCategory) -> Option<Self> {
+        let next = || Self { category: Some(category), version: self.version + 1, ..self.clone() };
+        (self.category != Some(category)).then(next)
+    }
+
     /// The accounts for which the provider paused the template, without those for which an operator approved it since.
     pub fn paused_for(&self) -> impl Iterator<Item = &BusinessAccountId> {
         let paused = self.decisions.iter().filter(|(_, decision)| decision.verdict == Verdict::Paused);
@@ -271,6 +296,8 @@ pub struct NewTemplate<'a> {
     pub name: &'a str,
     /// The language code at the provider.
     pub language: &'a str,
+    /// The category, if the operator knows it.
+    pub category: Option<TemplateCategory>,
     /// The variables of the body, in order.
     pub variables: Vec<Variable>,
     /// The accounts for which the provider approved it.

@@ -137,6 +137,7 @@ fn a_template_is_used_by_the_workspaces_settings_and_the_platforms_by_its_approv
         provider: Provider::WhatsApp,
         name: "welcome".to_owned(),
         language: "es".to_owned(),
+        category: None,
         variables: vec![],
         approved_by: BTreeSet::from([BusinessAccountId::parse("2").unwrap()]),
         decisions: std::collections::BTreeMap::new(),

@@ -1,5 +1,5 @@
 use super::*;
-use domain::{ContactId, PersonName};
+use domain::{ContactId, MessageBody, PersonName};
 
 fn failures(form: Form) -> Vec<(String, &'static str, Value, Value)> {
     let Err(ApiError::Invalid(failures)) = form.finish(None::<()>) else { return vec![] };
@@ -113,7 +113,7 @@ fn the_fields_of_an_object_are_read_by_name_and_their_names_are_texts() {
 fn newline_and_tab_are_allowed_in_texts() {
     let body = json!("a\n\tb");
     let mut form = Form::default();
-    assert!(Node::root("body", Some(&body)).text(&mut form, PersonName::parse).is_some());
+    assert!(Node::root("body", Some(&body)).text(&mut form, MessageBody::parse).is_some());
     assert!(form.finish(Some(())).is_ok());
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::attribute::AttributeDefinition;
 use domain::contact::search::SearchQuery;
 use domain::contact::{AttributeContent, OpenContent, Owner};
-use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen, OptOut};
+use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::lead::captcha::Score;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName, RULES};
@@ -168,6 +168,7 @@ fn enumerations_match_the_domain() {
         PartError::NO_CONTENT,
         PartError::NO_LINE,
         PartError::OPTED_OUT,
+        PartError::OPTED_OUT_MARKETING,
         PartError::BLOCKED,
         PartError::GIVEN_UP,
         PartError::NO_ANSWER,
@@ -501,15 +502,17 @@ fn lead() -> Lead {
     Lead { opened: true, ..request.accepted(seen, &Counting(0.into()), moment()) }
 }
 
-fn chosen(choice: Choice) -> OptOut {
+fn chosen(choice: Choice, scope: &ChoiceScope) -> Value {
     let chooser = Chooser::Number(Cellphone::parse("+34600111222").unwrap());
     let chosen = Chosen {
         choice,
+        scopes: [scope.clone()].into(),
         source: ChoiceSource::Keyword,
         at: moment(),
         contact: Some(ContactId::from_uuid(id(2))),
     };
-    OptOut::after(None, workspace(), &chooser, false, chosen, moment()).unwrap()
+    let choices = Choices::of_person(&[None], workspace(), &[chooser], &chosen, moment()).remove(0);
+    json!(view::choice(&choices, scope, &choices.scopes[scope]))
 }
 
 #[test]
@@ -581,8 +584,9 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         ("FileDownload", json!(view::file(&media, 5, "https://example.com".to_owned(), moment()))),
         ("ConversationSummary", json!(view::summary(&summary))),
         ("Lead", json!(view::lead(&lead()))),
-        ("OptedOut", json!(view::opt_out(&chosen(Choice::Out)))),
-        ("OptedIn", json!(view::opt_out(&chosen(Choice::In)))),
+        ("OptedOut", chosen(Choice::Out, &ChoiceScope::All)),
+        ("OptedOut", chosen(Choice::Out, &ChoiceScope::Line(ChannelId::parse("line").unwrap()))),
+        ("OptedIn", chosen(Choice::In, &ChoiceScope::Marketing)),
     ];
     for (name, shown) in rows {
         assert_shows(&api, name, &shown, schema(&api, name));

@@ -143,11 +143,13 @@ pub struct Preference {
     pub from: Customer,
     /// Whether the customer wants no more of them.
     pub stops: bool,
+    /// Whether it is about messages that advertise, the only category that the provider documents.
+    pub is_marketing: bool,
     /// When the customer chose.
     pub at: Timestamp,
 }
 
-/// A change of a template's status.
+/// A change of a template's status or category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateEvent {
     /// The business account.
@@ -156,12 +158,24 @@ pub struct TemplateEvent {
     pub name: String,
     /// The template's language, such as `es_ES`.
     pub language: String,
-    /// What happened, such as `APPROVED`.
-    pub event: String,
-    /// Why, if the provider says so.
-    pub reason: Option<String>,
+    /// What changed.
+    pub news: TemplateNews,
     /// When it happened, if the webhook says so.
     pub at: Option<Timestamp>,
+}
+
+/// What changed about a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplateNews {
+    /// Its status.
+    Status {
+        /// What happened, such as `APPROVED`.
+        event: String,
+        /// Why, if the provider says so.
+        reason: Option<String>,
+    },
+    /// Its category, such as `MARKETING`.
+    Category(String),
 }
 
 /// Reads a piece.
@@ -172,7 +186,9 @@ pub fn read(piece: &Piece) -> Subject {
             let line = text(&value["metadata"]["phone_number_id"]).and_then(|id| ChannelId::parse(&id).ok());
             line.map_or(Subject::Other, |line| Subject::Line(line, items(value)))
         }
-        "message_template_status_update" => template(piece).map_or(Subject::Other, Subject::Template),
+        "message_template_status_update" | "template_category_update" => {
+            template(piece).map_or(Subject::Other, Subject::Template)
+        }
         _ => Subject::Other,
     }
 }
@@ -249,17 +265,24 @@ fn preference(item: &Value, contacts: &[Value]) -> Option<Preference> {
         _ => return None,
     };
     let is_known = from.wa_id.is_some() || from.user_id.is_some();
-    is_known.then_some(Preference { from, stops, at: moment(&item["timestamp"])? })
+    let is_marketing = item["category"] == "marketing_messages";
+    is_known.then_some(Preference { from, stops, is_marketing, at: moment(&item["timestamp"])? })
 }
 
 fn template(piece: &Piece) -> Option<TemplateEvent> {
     let value = &piece.value;
+    let news = match text(&value["new_category"]) {
+        Some(category) => TemplateNews::Category(category),
+        None => TemplateNews::Status {
+            event: text(&value["event"])?,
+            reason: text(&value["reason"]).filter(|reason| reason != "NONE"),
+        },
+    };
     Some(TemplateEvent {
         account: piece.account.clone(),
         name: text(&value["message_template_name"])?,
         language: text(&value["message_template_language"])?,
-        event: text(&value["event"])?,
-        reason: text(&value["reason"]).filter(|reason| reason != "NONE"),
+        news,
         at: entry_moment(&value[ENTRY_TIME]),
     })
 }

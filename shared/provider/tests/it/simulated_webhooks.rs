@@ -2,7 +2,7 @@
 
 use domain::message::received::{Card, Degrees, ReceivedText, Said};
 use local::simulator::{self, SimulatedApp};
-use provider::webhook::{Content, Customer, Incoming, Item, StatusKind, Subject, pieces, read};
+use provider::webhook::{Content, Customer, Incoming, Item, StatusKind, Subject, TemplateNews, pieces, read};
 use serde_json::{Value, json};
 
 /// The time of every item.
@@ -191,8 +191,9 @@ async fn changes_of_customers_templates_and_accounts_are_read() {
     }
     let Subject::Template(event) = template else { panic!("{template:?}") };
     assert_eq!((event.account.as_str(), event.name.as_str()), ("9", "welcome"));
-    assert_eq!((event.language.as_str(), event.event.as_str()), ("es_ES", "REJECTED"));
-    assert_eq!(event.reason.as_deref(), Some("INVALID_FORMAT"));
+    let rejected =
+        TemplateNews::Status { event: "REJECTED".to_owned(), reason: Some("INVALID_FORMAT".to_owned()) };
+    assert_eq!((event.language.as_str(), &event.news), ("es_ES", &rejected));
     assert_eq!(*other, Subject::Other);
 }
 

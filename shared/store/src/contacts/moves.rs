@@ -1,10 +1,10 @@
 //! Contacts whose customers moved to another number or user id.
 
 use domain::contact::address::Reached;
-use domain::inbound::opt_out::{Chooser, Chosen, OptOut};
+use domain::inbound::choices::{Choices, Chooser};
 use domain::{Contact, ContactId, Timestamp, WaId};
 
-use crate::contacts::opt_outs::choice_write;
+use crate::contacts::choices::choices_write;
 use crate::contacts::plan::{Role, replace_writes};
 use crate::contacts::reached::Remembered;
 use crate::dynamodb::write::Transaction;
@@ -58,22 +58,20 @@ impl Store {
         next: &Contact,
     ) -> Result<Transaction<()>, StoreError> {
         let workspace = seen.workspace_id;
-        let mut old = OptOut::choosers(seen.cellphone.as_ref(), seen.user_id.as_ref());
+        let mut old = Choices::choosers(seen.cellphone.as_ref(), seen.user_id.as_ref());
         old.extend(seen.wa_id.as_ref().and_then(WaId::cellphone).as_ref().map(Chooser::from));
-        let held = self.choices_of(workspace, &old).await?;
-        let Some(held) = OptOut::latest(held.iter().flatten()).filter(|held| held.is_out()) else {
-            return Ok(Transaction::new());
-        };
-        let mut new = OptOut::choosers(next.cellphone.as_ref(), next.user_id.as_ref());
+        let of_old: Vec<Choices> = self.choices_of(workspace, &old).await?.into_iter().flatten().collect();
+        let mut new = Choices::choosers(next.cellphone.as_ref(), next.user_id.as_ref());
         new.retain(|new| !old.contains(new));
+        if !of_old.iter().any(|kept| kept.outs().next().is_some()) {
+            return Ok(Transaction::new());
+        }
         let of_new = self.choices_of(workspace, &new).await?;
-        let OptOut { choice, source, latest: at, .. } = *held;
-        let chosen = Chosen { choice, source, at, contact: Some(seen.id) };
         let mut follows = Transaction::new();
         for (new, of_new) in new.iter().zip(&of_new) {
-            // The opt-out of the old ids made the event.
-            if let Some(next) = OptOut::after(of_new.as_ref(), workspace, new, true, chosen, self.now()) {
-                follows.add((), choice_write(of_new.as_ref(), &next)?);
+            // The opt-outs of the old ids made the events.
+            if let Some(next) = Choices::following(&of_old, of_new.as_ref(), new, seen.id, self.now()) {
+                follows.add((), choices_write(of_new.as_ref(), &next)?);
             }
         }
         Ok(follows)

@@ -12,7 +12,7 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 
 use domain::contact::OpenContent;
-use domain::inbound::opt_out::{Choice, ChoiceSource};
+use domain::inbound::choices::{Choice, ChoiceSource};
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
 use domain::media::FileMissing;
@@ -22,7 +22,7 @@ use domain::message::received::ReceivedText;
 use domain::sending::PartError;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
-use domain::settings::template::{ContactField, ParameterValue, Verdict};
+use domain::settings::template::{ContactField, ParameterValue, TemplateCategory, Verdict};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
@@ -145,7 +145,7 @@ exposed_fields! { ReceiverKey SigningSecret }
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileMissing FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState MessageBody MessageStatus OpenContent Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy UserStatus Verdict WaId WebOrigin
+    MediaState MessageBody MessageStatus OpenContent Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy TemplateCategory UserStatus Verdict WaId WebOrigin
 }
 
 impl Field for Timestamp {

@@ -16,7 +16,7 @@ impl Store {
             return Ok(None);
         };
         let row: KeywordsRow = crate::dynamodb::item::read(item.clone())?;
-        match Keywords::new(&row.stop, &row.start) {
+        match Keywords::new(&row.stop, &row.stop_marketing, &row.start) {
             Ok(keywords) => Ok(Some(keywords)),
             Err(reason) => Err(unreadable(&item, &reason.to_string())),
         }
@@ -43,7 +43,11 @@ impl Store {
         let write = match own {
             None => Write::delete(Table::Workspaces, key(pk, sk)),
             Some(own) => {
-                let body = KeywordsRow { stop: own.stop().to_vec(), start: own.start().to_vec() };
+                let body = KeywordsRow {
+                    stop: own.stop().to_vec(),
+                    stop_marketing: own.stop_marketing().to_vec(),
+                    start: own.start().to_vec(),
+                };
                 Write::put(Table::Workspaces, row((pk, sk), "keywords", &body)?)
             }
         };
@@ -55,8 +59,10 @@ impl Store {
 
 /// `W#OK` / `K`.
 #[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct KeywordsRow {
     stop: Vec<String>,
+    stop_marketing: Vec<String>,
     start: Vec<String>,
 }
 

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::settings::line::Provider;
 use domain::settings::template::{ContactField, Decision, ParameterValue, Source, Variable, Verdict};
-use domain::{BusinessAccountId, Template, TemplateId, TemplateScope, Timestamp, Workspace, WorkspaceId};
+use domain::{
+    BusinessAccountId, Template, TemplateCategory, TemplateId, TemplateScope, Timestamp, Workspace,
+    WorkspaceId,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
@@ -166,6 +169,9 @@ struct TemplateRow {
     provider: Provider,
     name: String,
     language: String,
+    /// Absent if it is not known.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    category: Option<TemplateCategory>,
     #[serde(with = "fields::list")]
     variables: Vec<Variable>,
     #[serde(with = "fields::list")]

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use domain::contact::search::SearchQuery;
-use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen};
+use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::lead::{LeadOpening, NotSent};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, SendSchedule};
 use domain::{
     Cellphone, Contact, Conversation, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus,
-    OptOut, PersonName, ProviderUserId, Rest, TemplateId, Timestamp, WorkspaceId,
+    PersonName, ProviderUserId, Rest, TemplateId, Timestamp, WorkspaceId,
 };
-use harness::{Death, Fault, TestClock, TestDb, World, trips};
+use harness::{Death, Fault, OptedOut, TestClock, TestDb, World, trips};
 use serde_json::{Value, json};
 use store::{ContactQuery, Created, LeadRecorded, Lease, LeaseAfter, LeasedLead, Replaced, Store, Table};
 use uuid::Uuid;
@@ -453,7 +453,9 @@ async fn numbers_opt_out_and_in() {
     let (store, workspace) = (leads.store(), leads.world.workspace);
     let opt_out = |phone: &str, millis| (Cellphone::parse(phone).unwrap(), Timestamp::from_millis(millis));
     let ((one, _), (other, _)) = (opt_out(PHONE, 1), opt_out("+12025550102", 2));
-    let add = async |(cellphone, since)| store.opt_out(workspace, &cellphone, since).await.unwrap();
+    let add = async |(cellphone, since)| {
+        store.opt_out(workspace, &cellphone, ChoiceScope::All, since).await.unwrap()
+    };
     assert!(!store.opted_out(workspace, &one).await.unwrap());
     assert!(add(opt_out("+12025550102", 2)).await && add(opt_out(PHONE, 1)).await);
     assert!(!add(opt_out(PHONE, 3)).await, "it stays since when it was");
@@ -463,7 +465,13 @@ async fn numbers_opt_out_and_in() {
     let listed = [opt_out(PHONE, 1), opt_out("+12025550102", 2), opt_out("+12025550103", 4)];
     let listed = listed.map(|(cellphone, since)| (Some(Chooser::Number(cellphone)), since));
     let stored = store.opt_outs(workspace).await.unwrap();
-    assert_eq!(stored.into_iter().map(|stored| (stored.chooser, stored.since)).collect::<Vec<_>>(), listed);
+    assert_eq!(
+        stored
+            .into_iter()
+            .map(|stored| (stored.chooser, stored.scopes[&ChoiceScope::All].since))
+            .collect::<Vec<_>>(),
+        listed
+    );
     let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
     assert!(!store.opted_out(elsewhere, &one).await.unwrap());
     assert_eq!(store.opt_outs(elsewhere).await.unwrap(), []);
@@ -490,11 +498,12 @@ async fn a_choice_holds_for_the_number_and_the_user_id_and_a_late_one_changes_ne
     let (store, workspace) = (leads.store(), leads.world.workspace);
     let phone = Cellphone::parse(PHONE).unwrap();
     let user = ProviderUserId::parse("US.13491208655302741918").unwrap();
-    let choosers = OptOut::choosers(Some(&phone), Some(&user));
+    let choosers = Choices::choosers(Some(&phone), Some(&user));
     let choose = async |choice, millis| {
         let at = Timestamp::from_millis(millis);
-        let chosen = Chosen { choice, source: ChoiceSource::Keyword, at, contact: Some(leads.lead.contact) };
-        store.choose(workspace, &choosers, chosen).await.unwrap()
+        let (scopes, source) = ([ChoiceScope::All].into(), ChoiceSource::Keyword);
+        let chosen = Chosen { choice, scopes, source, at, contact: Some(leads.lead.contact) };
+        store.choose(workspace, &choosers, &chosen).await.unwrap()
     };
     let is_out = async || {
         let (number, user) = (
@@ -510,7 +519,7 @@ async fn a_choice_holds_for_the_number_and_the_user_id_and_a_late_one_changes_ne
     assert!(!choose(Choice::Out, 1_000).await && !is_out().await, "a late repeat");
     let rows = leads.db().rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == "optOut");
     assert!(rows.clone().all(|row| row["expiresAt"]["N"].is_string()), "a choice to get templates expires");
-    assert_eq!(rows.filter(|row| row["isBeside"]["BOOL"] == true).count(), 1);
+    assert_eq!(rows.filter(|row| row["scopes"]["L"][0]["M"]["isBeside"]["BOOL"] == true).count(), 1);
     assert!(choose(Choice::Out, 3_000).await && is_out().await);
     let rows = leads.db().rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == "optOut");
     assert!(rows.clone().all(|row| row["expiresAt"].is_null()), "an opt-out never expires");
@@ -528,11 +537,11 @@ async fn a_choice_that_another_one_overtakes_is_judged_again() {
     // The choices before, the slow one, the quick one, and what holds with its version.
     for (case, before, slow, quick, holds) in [
         ("there was no choice", None, (In, 1), (Out, 2), (Out, 1)),
-        ("the same choice was made again later", Some((Out, 1)), (In, 2), (Out, 3), (Out, 1)),
+        ("the same choice was made again later", Some((Out, 1)), (In, 2), (Out, 3), (Out, 2)),
         // Without a version of its own, the event of the second opt-in has the id of another one.
         ("an opt-out of the same moment came in", Some((In, 1)), (In, 2), (Out, 1), (In, 3)),
     ] {
-        let choices = Choices::start().await;
+        let choices = ChoicesOfNumber::start().await;
         if let Some(before) = before {
             choices.choose(before).await;
         }
@@ -542,12 +551,12 @@ async fn a_choice_that_another_one_overtakes_is_judged_again() {
 }
 
 /// The choices of one number.
-struct Choices {
+struct ChoicesOfNumber {
     world: World,
     number: [Chooser; 1],
 }
 
-impl Choices {
+impl ChoicesOfNumber {
     async fn start() -> Self {
         let number = Cellphone::parse(PHONE).unwrap();
         Self { world: World::start().await, number: [Chooser::Number(number)] }
@@ -555,8 +564,9 @@ impl Choices {
 
     async fn choose(&self, (choice, second): At) {
         let at = Timestamp::from_millis(second * 1_000);
-        let chosen = Chosen { choice, source: ChoiceSource::Keyword, at, contact: None };
-        self.world.db.store().choose(self.world.workspace, &self.number, chosen).await.unwrap();
+        let (scopes, source) = ([ChoiceScope::All].into(), ChoiceSource::Keyword);
+        let chosen = Chosen { choice, scopes, source, at, contact: None };
+        self.world.db.store().choose(self.world.workspace, &self.number, &chosen).await.unwrap();
     }
 
     /// Makes the quick choice between the read and the write of the slow one.
@@ -580,7 +590,7 @@ impl Choices {
     /// The choice that is kept, and its version.
     fn stored(&self) -> (Choice, i64) {
         let row = self.row();
-        let choice = Choice::parse(row["choice"]["S"].as_str().unwrap()).unwrap();
+        let choice = Choice::parse(row["scopes"]["L"][0]["M"]["choice"]["S"].as_str().unwrap()).unwrap();
         (choice, row["version"]["N"].as_str().unwrap().parse().unwrap())
     }
 }

@@ -1,5 +1,6 @@
 //! Settings that operators make and change: versions, races, lost answers.
 
+use domain::TemplateCategory;
 use domain::access::api_key::{Grant, RateLimit};
 use domain::attribute::NewAttribute;
 use domain::settings::line::Provider;
@@ -62,6 +63,7 @@ fn template(scope: TemplateScope, ids: &dyn Ids) -> Template {
         provider: Provider::WhatsApp,
         name: "welcome",
         language: "en_US",
+        category: Some(TemplateCategory::Authentication),
         variables: vec![
             Variable::new("code", Source::Caller).unwrap(),
             of_contact("name", ContactField::FirstName, Some("friend")),

@@ -53,6 +53,7 @@ fn template(store: &Store, scope: TemplateScope) -> Template {
         provider: Provider::WhatsApp,
         name: "welcome".to_owned(),
         language: "es".to_owned(),
+        category: None,
         variables: vec![],
         approved_by: BTreeSet::new(),
         decisions: std::collections::BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use domain::contact::search::SearchQuery;
-use domain::{Contact, ContactId, ContactRef, Email, WorkspaceId};
+use domain::{Choices, Contact, ContactId, ContactRef, Email, WorkspaceId};
 use futures::future::try_join;
 use store::ContactQuery;
 
@@ -90,14 +90,11 @@ impl OneContact {
     pub(crate) async fn show(self, console: &Console) -> Result<View> {
         let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
         let contact = known(console, workspace, &self.contact).await?;
-        let opted_out = async {
-            match &contact.cellphone {
-                Some(cellphone) => store.opted_out(workspace, cellphone).await,
-                None => Ok(false),
-            }
-        };
-        let (definitions, opted_out) = try_join(store.definitions(workspace), opted_out).await?;
-        Ok(details(&contact, &definitions, opted_out, store.now()))
+        let choosers = Choices::choosers(contact.cellphone.as_ref(), contact.user_id.as_ref());
+        let choices = store.choices_of(workspace, &choosers);
+        let (definitions, choices) = try_join(store.definitions(workspace), choices).await?;
+        let choices: Vec<Choices> = choices.into_iter().flatten().collect();
+        Ok(details(&contact, &definitions, &choices, store.now()))
     }
 }
 

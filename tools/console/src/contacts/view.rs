@@ -1,8 +1,15 @@
 //! How contacts are shown.
 
-use domain::{Cellphone, Contact, Definitions, Email, Language, PersonName, ProviderUserId, Timestamp, WaId};
+use std::collections::BTreeSet;
+
+use domain::inbound::choices::Held;
+use domain::{
+    Cellphone, ChoiceScope, Choices, Contact, Definitions, Email, Language, PersonName, ProviderUserId,
+    Timestamp, WaId,
+};
 use serde_json::Value;
 
+use crate::opt_out::written;
 use crate::view::View;
 
 /// A contact, with its attributes by name.
@@ -13,7 +20,12 @@ pub(super) fn row(contact: &Contact, definitions: &Definitions, now: Timestamp) 
 }
 
 /// A contact with what the API shows and what only operators need.
-pub(super) fn details(contact: &Contact, definitions: &Definitions, opted_out: bool, now: Timestamp) -> View {
+pub(super) fn details(
+    contact: &Contact,
+    definitions: &Definitions,
+    choices: &[Choices],
+    now: Timestamp,
+) -> View {
     let attribute = |(name, values): (&str, Vec<&str>)| format!("{name}: {}", values.join(", "));
     shared(contact, definitions, now)
         .text("createdAt", "created", contact.created_at)
@@ -21,9 +33,15 @@ pub(super) fn details(contact: &Contact, definitions: &Definitions, opted_out: b
         .lines("attributes", attributes(contact, definitions, now).map(attribute))
         .json("workspaceId", contact.workspace_id.to_string())
         .json("ownerId", contact.owner.as_ref().map(|owner| owner.id.to_string()))
-        // The number gets no templates.
-        .value("optedOut", "opted out", opted_out)
+        .value("optedOut", "opted out of", opted_out_of(choices))
         .value("version", "version", contact.version)
+}
+
+/// What the person opted out of: `ALL`, `MARKETING`, or the lines from which the person wants no marketing.
+fn opted_out_of(choices: &[Choices]) -> Vec<String> {
+    let scopes: BTreeSet<&ChoiceScope> = choices.iter().flat_map(|kept| kept.scopes.keys()).collect();
+    let is_out = |scope: &&ChoiceScope| Choices::latest(choices, scope).is_some_and(Held::is_out);
+    scopes.into_iter().filter(is_out).map(written).collect()
 }
 
 fn shared(contact: &Contact, definitions: &Definitions, now: Timestamp) -> View {

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use domain::inbound::opt_out::Chooser;
+use domain::inbound::choices::Chooser;
 use domain::message::Content;
 use domain::{
-    Contact, DeliveryId, Event, MediaId, Message, OptOut, Person, ProviderUserId, Timestamp, WaId,
-    WorkspaceId,
+    ChannelId, Choices, Contact, DeliveryId, Event, MediaId, Message, Person, ProviderUserId, Timestamp,
+    WaId, WorkspaceId,
 };
 use edge::view;
 use serde::Serialize;
@@ -50,7 +50,7 @@ pub(crate) async fn export(
         "conversations": conversations,
         "leads": found.leads.iter().map(|lead| Value::from(lead::details(lead))).collect::<Vec<_>>(),
         "leadCountRows": found.counts,
-        "optOuts": found.opt_outs.iter().map(opt_out).collect::<Vec<_>>(),
+        "optOuts": found.opt_outs.iter().flat_map(opt_outs).collect::<Vec<_>>(),
         "events": events,
         "failedRecords": export.failed_records(&subjects, &file_ids).await?,
         "files": files,
@@ -190,14 +190,22 @@ impl Export<'_> {
     }
 }
 
-fn opt_out(opt_out: &OptOut) -> Value {
-    let (cellphone, user) = match &opt_out.chooser {
+fn opt_outs(kept: &Choices) -> impl Iterator<Item = Value> {
+    let (cellphone, user) = match &kept.chooser {
         Some(Chooser::Number(number)) => (Some(number.as_str()), None),
         Some(Chooser::User(user)) => (None, Some(user.as_str())),
         None => (None, None),
     };
-    let (source, since) = (opt_out.source.as_str(), opt_out.since.to_string());
-    json!({ "cellphone": cellphone, "userId": user, "source": source, "since": since })
+    kept.outs().map(move |(scope, held)| {
+        json!({
+            "cellphone": cellphone,
+            "userId": user,
+            "scope": scope.as_str(),
+            "providerChannelId": scope.line().map(ChannelId::as_str),
+            "source": held.source.as_str(),
+            "since": held.since.to_string(),
+        })
+    })
 }
 
 /// An event as it is delivered, with what receivers answered.

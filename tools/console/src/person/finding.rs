@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use domain::inbound::opt_out::Chooser;
-use domain::{Contact, ConversationId, Lead, OptOut, Person, Reached, WaId, WorkspaceId};
+use domain::inbound::choices::Chooser;
+use domain::{Choices, Contact, ConversationId, Lead, Person, Reached, WaId, WorkspaceId};
 use store::Store;
 
 use crate::{Console, Result};
@@ -16,7 +16,7 @@ pub(crate) struct Found {
     pub(crate) leads: Vec<Lead>,
     pub(crate) conversations: BTreeSet<ConversationId>,
     /// The opt-outs that still show their numbers.
-    pub(crate) opt_outs: Vec<OptOut>,
+    pub(crate) opt_outs: Vec<Choices>,
     /// The number of rows that count leads of the person's numbers.
     pub(crate) counts: u64,
 }
@@ -80,8 +80,9 @@ async fn opt_out(
     store: &Store,
     workspace: WorkspaceId,
     chooser: impl Into<Chooser>,
-) -> Result<Option<OptOut>> {
-    Ok(store.opt_out_of(workspace, chooser).await?.filter(|opt_out| opt_out.chooser.is_some()))
+) -> Result<Option<Choices>> {
+    let kept = store.choices(workspace, chooser).await?;
+    Ok(kept.filter(|kept| kept.chooser.is_some() && kept.outs().next().is_some()))
 }
 
 /// The person's contacts, with their ids, numbers and addresses added to the person.

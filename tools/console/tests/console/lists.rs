@@ -183,7 +183,9 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
       "id": "00000000-0000-4000-8000-000000000006",
       "languageCode": null,
       "lastName": null,
-      "optedOut": true,
+      "optedOut": [
+        "ALL"
+      ],
       "owner": null,
       "ownerId": null,
       "type": "PARTIAL",
@@ -195,21 +197,21 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
     }
     "#);
     assert_snapshot!(desk.run(&within(&["contacts", "show", "--contact", &id])).await.out, @"
-    contact     00000000-0000-4000-8000-000000000006
-    type        PARTIAL
-    first name  Ana
-    last name   -
-    e-mail      ana@example.com
-    number      +34600111222
-    user id     -
-    wa id       -
-    language    -
-    owner       -
-    updated     2026-01-02T03:04:06.679Z
-    created     2026-01-02T03:04:06.678Z
-    attributes  company: Aster
-    opted out   yes
-    version     2
+    contact       00000000-0000-4000-8000-000000000006
+    type          PARTIAL
+    first name    Ana
+    last name     -
+    e-mail        ana@example.com
+    number        +34600111222
+    user id       -
+    wa id         -
+    language      -
+    owner         -
+    updated       2026-01-02T03:04:06.679Z
+    created       2026-01-02T03:04:06.678Z
+    attributes    company: Aster
+    opted out of  ALL
+    version       2
     ");
     for nobody in [NOBODY, "nobody@example.com", "+34600999999"] {
         let refused = desk.refused(&within(&["contacts", "show", "--contact", nobody])).await;

@@ -14,15 +14,23 @@ async fn a_number_is_added_once_and_removed() {
     let added = desk.json(&add).await;
     assert_eq!(
         added,
-        json!({"cellphone": "+34600111222", "userId": null, "source": "OPERATOR", "since": "2026-01-02T03:04:05.678Z"})
+        json!({
+            "cellphone": "+34600111222",
+            "userId": null,
+            "scope": "ALL",
+            "providerChannelId": null,
+            "source": "OPERATOR",
+            "since": "2026-01-02T03:04:05.678Z",
+        })
     );
     desk.db.clock().advance(Duration::from_secs(60));
     assert_eq!(desk.json(&add).await, added, "the time of the first addition must stay");
-    desk.json(&["opt-out", "add", "--workspace", &workspace, "--cellphone", "+33600111222"]).await;
+    let other = ["opt-out", "add", "--workspace", &workspace, "--cellphone", "+33600111222", "--marketing"];
+    assert_eq!(desk.json(&other).await["scope"], "MARKETING");
     assert_snapshot!(desk.run(&list).await.out, @"
-    NUMBER OR USER ID  SOURCE    SINCE
-    +33600111222       OPERATOR  2026-01-02T03:05:05.678Z
-    +34600111222       OPERATOR  2026-01-02T03:04:05.678Z
+    NUMBER OR USER ID  OF         SOURCE    SINCE
+    +33600111222       MARKETING  OPERATOR  2026-01-02T03:05:05.678Z
+    +34600111222       ALL        OPERATOR  2026-01-02T03:04:05.678Z
     ");
     assert_eq!(desk.json(&list).await[1], added);
 
@@ -73,16 +81,24 @@ async fn keywords_are_replaced_and_reset() {
         async |command: Vec<String>| desk.json(&command.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let defaults = json!({
         "stop": ["STOP", "UNSUBSCRIBE", "BAJA", "ALTO", "PARAR"],
+        "stopMarketing": ["STOP PROMOTIONS", "DETENER PROMOCIONES", "PARAR PROMOÇÕES"],
         "start": ["START", "ALTA"],
         "isDefault": true,
     });
     assert_eq!(run(of("keywords", &[])).await, defaults);
-    let own = json!({"stop": ["No más", "AUS"], "start": [], "isDefault": false});
-    assert_eq!(run(of("set-keywords", &["--stop", "No más", "--stop", "AUS", "--stop", "aus"])).await, own);
+    let own = json!({"stop": ["No más", "AUS"], "stopMarketing": ["Keine Werbung"], "start": [], "isDefault": false});
+    assert_eq!(
+        run(of(
+            "set-keywords",
+            &["--stop", "No más", "--stop", "AUS", "--stop", "aus", "--stop-marketing", "Keine Werbung"]
+        ))
+        .await,
+        own
+    );
     assert_eq!(run(of("keywords", &[])).await, own);
     assert_eq!(run(of("reset-keywords", &[])).await, defaults);
     assert_eq!(run(of("keywords", &[])).await, defaults);
     let both = of("set-keywords", &["--stop", "ALTA", "--start", "álta"]);
     let refused = desk.refused(&both.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    assert_eq!(refused, "The keywords are refused: álta cannot both opt out and opt in.");
+    assert_eq!(refused, "The keywords are refused: álta cannot be a keyword of two kinds.");
 }

@@ -18,7 +18,7 @@ use domain::{
     ConversationId, ConversationName, Email, LaneId, Media, Message, MessageBody, MessageId, PersonName,
     ProviderUserId, Rest, TemplateId, WaId,
 };
-use harness::{Death, World};
+use harness::{Death, OptedOut, World};
 use serde_json::{Value, json};
 use store::{
     Changed, ConversationLane, IdempotencyKey, Lease, MessageStored, NewMessage, Opened, Record, Store, Table,
@@ -196,7 +196,7 @@ impl Scene {
                 .await;
             let caps = LeadCaps { daily: Some(9), per_phone: Some(9) };
             store.count_lead(workspace, &lead.cellphone, caps).await.unwrap();
-            store.opt_out(workspace, &lead.cellphone, store.now()).await.unwrap();
+            store.opt_out(workspace, &lead.cellphone, domain::ChoiceScope::All, store.now()).await.unwrap();
         }
         let stray = ContactId::generate(store.ids());
         let row = json!({

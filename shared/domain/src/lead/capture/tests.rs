@@ -299,6 +299,7 @@ fn template(approved: &[&str], asked: &[&str]) -> Template {
         provider: Provider::WhatsApp,
         name: "hello".to_owned(),
         language: "en".to_owned(),
+        category: None,
         variables: asked.iter().map(variable).collect(),
         approved_by: approved.iter().map(|id| BusinessAccountId::parse(id).unwrap()).collect(),
         decisions: std::collections::BTreeMap::new(),

@@ -6,6 +6,7 @@ use super::*;
 use crate::contact::address::ProviderUserId;
 use crate::conversation::{ContactRef, External};
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, ConversationId, MediaId, TemplateId, WorkspaceId};
+use crate::inbound::choices::{ChoiceScope, opted_out_of};
 use crate::media::{FileName, FileType};
 use crate::retry::RetrySchedule;
 use crate::sending::LineThrottle;
@@ -271,7 +272,7 @@ fn known<'a>(conversation: &'a Conversation, contact: &'a Contact, line: &'a Lin
         contact: Some(contact),
         line: Some(line),
         template: None,
-        opted_out: false,
+        choices: &[],
         window_closed: false,
     }
 }
@@ -321,6 +322,7 @@ fn template() -> Template {
         provider: Provider::WhatsApp,
         name: "welcome".to_owned(),
         language: "es".to_owned(),
+        category: None,
         variables: vec![variable("name", first_name), variable("code", Source::Caller)],
         approved_by: BTreeSet::new(),
         decisions: std::collections::BTreeMap::new(),
@@ -353,7 +355,7 @@ fn a_letter_contains_the_content_of_the_part() {
 fn a_templates_letter_has_its_values_filled_in() {
     let (conversation, line, template) = (conversation(ConversationStatus::Active), line(), template());
     let mut named = contact();
-    named.first_name = PersonName::parse("Ana\nMaría").ok();
+    named.first_name = PersonName::parse("Ana María").ok();
     let known = MessageKnown { template: Some(&template), ..known(&conversation, &named, &line) };
     let message = message(Content::Template(requested()), vec![recipient(7)]);
     let values = vec!["Ana María".to_owned(), "a 1".to_owned()];
@@ -369,8 +371,9 @@ fn a_templates_letter_has_its_values_filled_in() {
 fn a_number_that_opted_out_gets_no_template_and_everything_else() {
     let (conversation, contact, line, template) =
         (conversation(ConversationStatus::Active), contact(), line(), template());
+    let out = [opted_out_of(ChoiceScope::All)];
     let known =
-        MessageKnown { template: Some(&template), opted_out: true, ..known(&conversation, &contact, &line) };
+        MessageKnown { template: Some(&template), choices: &out, ..known(&conversation, &contact, &line) };
     let onboarding = message(Content::Template(requested()), vec![recipient(7)]);
     for template in [Some(&template), None] {
         let because = onboarding.letter(0, &MessageKnown { template, ..known });

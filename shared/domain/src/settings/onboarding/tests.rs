@@ -38,6 +38,7 @@ fn template(n: u128, callers: &[&str], approved: &[u32]) -> Template {
         provider: Provider::WhatsApp,
         name: format!("t{n}"),
         language: "es".to_owned(),
+        category: None,
         variables: [Variable::new("name", own).unwrap()]
             .into_iter()
             .chain(callers.iter().map(caller))

@@ -22,6 +22,7 @@ fn wanted() -> NewTemplate<'static> {
         provider: Provider::WhatsApp,
         name: "welcome_2",
         language: "es",
+        category: None,
         variables: vec![],
         approved_by: BTreeSet::new(),
     }
@@ -68,6 +69,7 @@ fn a_new_template_has_the_requested_fields() {
         provider: Provider::WhatsApp,
         name: "welcome_2".to_owned(),
         language: "es".to_owned(),
+        category: None,
         variables,
         approved_by: BTreeSet::new(),
         decisions: BTreeMap::new(),
@@ -303,4 +305,13 @@ fn the_statuses_of_the_provider_have_verdicts() {
     ] {
         assert_eq!(Verdict::of_status(status), verdict, "{status}");
     }
+}
+
+#[test]
+fn the_provider_changes_the_category() {
+    let template = made(wanted()).unwrap();
+    let utility = template.in_category(TemplateCategory::Utility).unwrap();
+    assert_eq!(utility, Template { category: Some(TemplateCategory::Utility), version: 2, ..template });
+    assert_eq!(utility.in_category(TemplateCategory::Utility), None);
+    assert_eq!(utility.in_category(TemplateCategory::Marketing).unwrap().version, 3);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::attribute::{AttributeDefinition, NewAttribute};
 use domain::contact::{AttributeContent, OpenContent, Owner};
-use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen, OptOut};
+use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::lead::captcha::Score;
 use domain::media::FileMissing;
 
@@ -52,8 +52,9 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         example(event_type, lead.id.as_uuid(), seconds, when, &view::lead(&lead))
     };
     let choose = |choice, seconds, when| {
-        let opt_out = chosen(choice, seconds);
-        example(event_type, &opt_out.entity(), seconds, when, &view::opt_out(&opt_out))
+        let (choices, scope) = (chosen(choice, seconds), ChoiceScope::All);
+        let view = view::choice(&choices, &scope, &choices.scopes[&scope]);
+        example(event_type, &choices.entity(&scope), seconds, when, &view)
     };
     match event_type {
         EventType::ContactCreated => show(&visitor(), 5, "A contact was made."),
@@ -69,8 +70,9 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         EventType::ContactOptedOut => choose(
             Choice::Out,
             80_000,
-            "A person opted out of templates: with a keyword (`KEYWORD`), in WhatsApp (`PROVIDER`), or by the operator \
-             (`OPERATOR`). `contactId` is `null` if the workspace has no such contact.",
+            "A person opted out of templates: with a keyword (`KEYWORD`), with a tap on a button or a list's row that is a \
+             keyword (`BUTTON`), in WhatsApp (`PROVIDER`), or by the operator (`OPERATOR`). `contactId` is `null` if the \
+             workspace has no such contact.",
         ),
         EventType::ContactOptedIn => {
             choose(Choice::In, 85_000, "A person who had opted out gets templates again.")
@@ -223,10 +225,10 @@ fn customer() -> Contact {
     }
 }
 
-fn chosen(choice: Choice, seconds: u64) -> OptOut {
-    let contact = Some(contact_id());
-    let chosen = Chosen { choice, source: ChoiceSource::Keyword, at: at(seconds), contact };
-    OptOut::after(None, workspace(), &Chooser::Number(phone()), false, chosen, at(seconds)).unwrap()
+fn chosen(choice: Choice, seconds: u64) -> Choices {
+    let (contact, scopes) = (Some(contact_id()), [ChoiceScope::All].into());
+    let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: at(seconds), contact };
+    Choices::of_person(&[None], workspace(), &[Chooser::Number(phone())], &chosen, at(seconds)).remove(0)
 }
 
 fn opened() -> Conversation {

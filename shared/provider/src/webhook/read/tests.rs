@@ -212,9 +212,13 @@ fn a_new_user_id_without_any_number_names_the_one_before() {
 #[test]
 fn a_preference_stops_or_resumes_marketing_messages() {
     for (word, stops) in [("stop", true), ("resume", false)] {
-        let item = json!({ "wa_id": "34600111222", "value": word, "timestamp": 1_792_487_728 });
-        let expected = Preference { from: ana(), stops, at: at() };
-        assert_eq!(items_of("user_preferences", &item), [Item::Preference(expected)]);
+        for (category, is_marketing) in [("marketing_messages", true), ("other_messages", false)] {
+            let item = json!({
+                "wa_id": "34600111222", "category": category, "value": word, "timestamp": 1_792_487_728,
+            });
+            let expected = Preference { from: ana(), stops, is_marketing, at: at() };
+            assert_eq!(items_of("user_preferences", &item), [Item::Preference(expected)]);
+        }
     }
     assert_eq!(items_of("user_preferences", &json!({ "wa_id": "1", "value": "pause", "timestamp": 1 })), []);
 }
@@ -226,15 +230,25 @@ fn a_template_event_names_the_template_and_the_account() {
         "message_template_language": "es_ES", "reason": "INVALID_FORMAT",
         "entry_time": 1_767_323_045,
     });
-    let expected = TemplateEvent {
+    let mut expected = TemplateEvent {
         account: "2055500001".to_owned(),
         name: "welcome".to_owned(),
         language: "es_ES".to_owned(),
-        event: "REJECTED".to_owned(),
-        reason: Some("INVALID_FORMAT".to_owned()),
+        news: TemplateNews::Status {
+            event: "REJECTED".to_owned(),
+            reason: Some("INVALID_FORMAT".to_owned()),
+        },
         at: Some(Timestamp::from_millis(1_767_323_045_000)),
     };
-    assert_eq!(read(&piece("message_template_status_update", value)), Subject::Template(expected));
+    assert_eq!(
+        read(&piece("message_template_status_update", value.clone())),
+        Subject::Template(expected.clone())
+    );
+    let mut category = value;
+    category["new_category"] = json!("UTILITY");
+    category["previous_category"] = json!("MARKETING");
+    expected.news = TemplateNews::Category("UTILITY".to_owned());
+    assert_eq!(read(&piece("template_category_update", category)), Subject::Template(expected));
     assert_eq!(read(&piece("message_template_status_update", json!({}))), Subject::Other);
     assert_eq!(read(&piece("account_update", json!({ "event": "ACCOUNT_DELETED" }))), Subject::Other);
     assert_eq!(read(&piece("messages", json!({}))), Subject::Other);

@@ -1,0 +1,372 @@
+//! Customers' choices about templates: out, or in again, of all templates or of those that advertise.
+//!
+//! The provider repeats its webhooks for days and in any order. So the choice that was made last holds, whatever comes
+//! last, and of two choices of the same moment it is the opt-out. Each scope has a choice of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::contact::address::ProviderUserId;
+use crate::ids::{ChannelId, ContactId, WorkspaceId};
+use crate::person::digest;
+use crate::sending::PartError;
+use crate::settings::template::TemplateCategory;
+use crate::text::Cellphone;
+use crate::time::Timestamp;
+use crate::words::words;
+
+/// The namespace of the ids of opt-outs without a contact.
+const OPT_OUTS: Uuid = Uuid::from_u128(0x6be1_04c9_72fa_4d38_8f05_c3a9_1e67_b2d4);
+
+/// A choice about templates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Choice {
+    /// No templates.
+    Out,
+    /// Templates again.
+    In,
+}
+
+words!(
+    /// The values of the row's attribute.
+    Choice { Out: "OUT", In: "IN" }
+);
+
+/// Who made a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChoiceSource {
+    /// An operator, with the console.
+    Operator,
+    /// The customer, in the settings of the provider's app.
+    Provider,
+    /// The customer, with a keyword in a conversation.
+    Keyword,
+    /// The customer, with a tap on a button or a row of a list that is a keyword.
+    Button,
+}
+
+words!(
+    /// The values of the row's attribute and of the payload.
+    ChoiceSource { Operator: "OPERATOR", Provider: "PROVIDER", Keyword: "KEYWORD", Button: "BUTTON" }
+);
+
+/// The number or the user id of the person who chose.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Chooser {
+    /// A phone number.
+    Number(Cellphone),
+    /// The provider's user id of a person.
+    User(ProviderUserId),
+}
+
+impl Chooser {
+    /// The hash under which the choice is kept, so that it stays in force after the number itself was erased.
+    pub fn digest(&self, workspace: WorkspaceId) -> String {
+        match self {
+            Self::Number(number) => digest(workspace, number.key().as_str()),
+            // No number has a space.
+            Self::User(user) => digest(workspace, &format!("user {}", user.as_str())),
+        }
+    }
+}
+
+impl From<&Cellphone> for Chooser {
+    fn from(number: &Cellphone) -> Self {
+        Self::Number(number.clone())
+    }
+}
+
+impl From<&ProviderUserId> for Chooser {
+    fn from(user: &ProviderUserId) -> Self {
+        Self::User(user.clone())
+    }
+}
+
+/// The templates that a choice covers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChoiceScope {
+    /// All templates.
+    All,
+    /// Templates that advertise.
+    Marketing,
+    /// Templates that advertise, from one line: the provider's preference names the line.
+    Line(ChannelId),
+}
+
+impl ChoiceScope {
+    /// The value of the payload: a preference for a line is one about marketing.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::All => "ALL",
+            Self::Marketing | Self::Line(_) => "MARKETING",
+        }
+    }
+
+    /// The line, if the choice covers one line only.
+    pub fn line(&self) -> Option<&ChannelId> {
+        match self {
+            Self::Line(line) => Some(line),
+            Self::All | Self::Marketing => None,
+        }
+    }
+}
+
+/// A choice as it was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// What was chosen.
+    pub choice: Choice,
+    /// What the choice covers.
+    pub scopes: BTreeSet<ChoiceScope>,
+    /// Who made the choice.
+    pub source: ChoiceSource,
+    /// When it was made.
+    pub at: Timestamp,
+    /// The contact, if the workspace has one with this number or user id.
+    pub contact: Option<ContactId>,
+}
+
+/// The choice that holds for a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// What was chosen.
+    pub choice: Choice,
+    /// Who made the choice.
+    pub source: ChoiceSource,
+    /// When it was made, for the first time.
+    pub since: Timestamp,
+    /// When it was made, for the last time.
+    pub latest: Timestamp,
+    /// Whether another row of the person makes the event of this choice.
+    pub is_beside: bool,
+}
+
+impl Held {
+    /// Whether the person opted out.
+    pub fn is_out(&self) -> bool {
+        self.choice == Choice::Out
+    }
+
+    /// What holds after a choice, given what held `before`. `None` if that stays as it is. A choice from the future
+    /// counts as made now, and an operator's as made after what held.
+    fn after(before: Option<&Self>, chosen: &Chosen, now: Timestamp) -> Option<Self> {
+        let is_same = before.is_some_and(|before| before.choice == chosen.choice);
+        let at = match before {
+            // An operator changes what holds, so this is the later choice.
+            Some(before) if chosen.source == ChoiceSource::Operator && !is_same => {
+                now.max(before.latest.plus(Duration::from_millis(1)))
+            }
+            _ => chosen.at.min(now),
+        };
+        let counts = before.is_none_or(|before| {
+            at > before.latest || (at == before.latest && !is_same && chosen.choice == Choice::Out)
+        });
+        match before {
+            _ if !counts => None,
+            Some(before) if is_same => Some(Self { latest: at, ..*before }),
+            _ => {
+                let Chosen { choice, source, .. } = *chosen;
+                Some(Self { choice, source, since: at, latest: at, is_beside: false })
+            }
+        }
+    }
+}
+
+/// The choices that hold for a number or a user id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choices {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// [`Chooser::digest`].
+    pub digest: String,
+    /// Whose choices they are; `None` once the person was erased.
+    pub chooser: Option<Chooser>,
+    /// The person's contact, if there was one.
+    pub contact: Option<ContactId>,
+    /// The choice of each scope that the person chose about.
+    pub scopes: BTreeMap<ChoiceScope, Held>,
+    /// When the service recorded the last change.
+    pub updated_at: Timestamp,
+    /// Increases by one with each change.
+    pub version: u64,
+}
+
+impl Choices {
+    /// The greatest number of lines with a choice of their own. A choice about a further line covers all lines.
+    pub const MAX_LINES: usize = 60;
+
+    /// The ids under which the choices of a person with a number, a user id or both are kept.
+    pub fn choosers(number: Option<&Cellphone>, user: Option<&ProviderUserId>) -> Vec<Chooser> {
+        number.map(Chooser::from).into_iter().chain(user.map(Chooser::from)).collect()
+    }
+
+    /// The choice of a scope that holds for a person: of what is kept for each of the ids, the one that was made last.
+    pub fn latest<'a>(kept: impl IntoIterator<Item = &'a Self>, scope: &ChoiceScope) -> Option<&'a Held> {
+        let held = kept.into_iter().filter_map(|kept| kept.scopes.get(scope));
+        held.max_by_key(|held| (held.latest, held.is_out()))
+    }
+
+    /// Why a person with these choices gets no template of this category from this line; `None` if the person gets it. A
+    /// category that is not known counts as marketing. `kept` are the choices of each of the person's ids.
+    pub fn refusal(
+        kept: &[Self],
+        category: Option<TemplateCategory>,
+        line: Option<&ChannelId>,
+    ) -> Option<&'static str> {
+        let is_out = |scope| Self::latest(kept, &scope).is_some_and(Held::is_out);
+        let of_marketing = || {
+            is_out(ChoiceScope::Marketing)
+                || line.cloned().is_some_and(|line| is_out(ChoiceScope::Line(line)))
+        };
+        if is_out(ChoiceScope::All) {
+            return Some(PartError::OPTED_OUT);
+        }
+        let is_marketing = category.is_none_or(|category| category == TemplateCategory::Marketing);
+        (is_marketing && of_marketing()).then_some(PartError::OPTED_OUT_MARKETING)
+    }
+
+    /// What is to be kept for each of a person's ids after a choice, given what was kept for each of them: the same
+    /// choices for all. Those that stay as they are, are among them. Empty if nothing was chosen.
+    ///
+    /// If a choice is another one than that of any of the ids, exactly one of the rows makes the event: the first that
+    /// changes its choice, or the first of all if there was none. An id that is kept for the first time beside others
+    /// makes none, because the choice of the others was told.
+    pub fn of_person(
+        before: &[Option<Self>],
+        workspace: WorkspaceId,
+        choosers: &[Chooser],
+        chosen: &Chosen,
+        now: Timestamp,
+    ) -> Vec<Self> {
+        let chosen_scopes = chosen.scopes.iter().map(|scope| Self::within_limit(before, scope));
+        let chosen_scopes: BTreeSet<ChoiceScope> = chosen_scopes.collect();
+        let mut scopes = chosen_scopes.clone();
+        scopes.extend(before.iter().flatten().flat_map(|kept| kept.scopes.keys().cloned()));
+        let mut next: Vec<Self> = choosers
+            .iter()
+            .zip(before)
+            .map(|(chooser, before)| before.clone().unwrap_or_else(|| Self::blank(workspace, chooser, now)))
+            .collect();
+        for scope in scopes {
+            let held = Self::latest(before.iter().flatten(), &scope);
+            let after = chosen_scopes.contains(&scope).then(|| Held::after(held, chosen, now)).flatten();
+            let Some(holds) = after.as_ref().or(held) else { continue };
+            let kept = |row: &Option<Self>| row.as_ref().and_then(|row| row.scopes.get(&scope).copied());
+            let differs = |row: &Option<Self>| kept(row).is_some_and(|kept| kept.choice != holds.choice);
+            let teller = if held.is_none() { Some(0) } else { before.iter().position(differs) };
+            for (n, row) in next.iter_mut().enumerate() {
+                let of_row = match kept(&before[n]) {
+                    Some(kept) if kept.choice == holds.choice => {
+                        Held { latest: kept.latest.max(holds.latest), ..kept }
+                    }
+                    _ => Held { is_beside: teller != Some(n), ..*holds },
+                };
+                row.scopes.insert(scope.clone(), of_row);
+            }
+        }
+        if next.iter().all(|row| row.scopes.is_empty()) {
+            return vec![];
+        }
+        let known = before.iter().flatten().find_map(|kept| kept.contact);
+        for (row, before) in next.iter_mut().zip(before) {
+            if before.as_ref().map(|before| &before.scopes) != Some(&row.scopes) {
+                row.contact = chosen.contact.or(row.contact).or(known);
+                (row.updated_at, row.version) = (now, row.version + 1);
+            }
+        }
+        next
+    }
+
+    /// What is to be kept for a further id of a person whose other ids have these choices: their opt-outs, unless the id
+    /// has a later choice. It makes no event, because the opt-outs made theirs. `None` if nothing changes.
+    pub fn following(
+        others: &[Self],
+        of_id: Option<&Self>,
+        id: &Chooser,
+        contact: ContactId,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let workspace = others.first()?.workspace_id;
+        let mut next = of_id.cloned().unwrap_or_else(|| Self::blank(workspace, id, now));
+        for scope in others.iter().flat_map(|other| other.scopes.keys()) {
+            let Some(held) = Self::latest(others, scope).filter(|held| held.is_out()) else { continue };
+            let order = |held: &Held| (held.latest, held.is_out());
+            if next.scopes.get(scope).is_none_or(|own| order(own) < order(held)) {
+                next.scopes.insert(scope.clone(), Held { is_beside: true, ..*held });
+            }
+        }
+        let is_new = of_id.map_or(!next.scopes.is_empty(), |of_id| of_id.scopes != next.scopes);
+        (next.contact, next.updated_at, next.version) = (Some(contact), now, next.version + 1);
+        is_new.then_some(next)
+    }
+
+    fn blank(workspace: WorkspaceId, chooser: &Chooser, now: Timestamp) -> Self {
+        Self {
+            workspace_id: workspace,
+            digest: chooser.digest(workspace),
+            chooser: Some(chooser.clone()),
+            contact: None,
+            scopes: BTreeMap::new(),
+            updated_at: now,
+            version: 0,
+        }
+    }
+
+    /// The scope, or that of all lines if as many lines as are kept have a choice of their own.
+    fn within_limit(before: &[Option<Self>], scope: &ChoiceScope) -> ChoiceScope {
+        let mut lines: BTreeSet<&ChoiceScope> = before
+            .iter()
+            .flatten()
+            .flat_map(|kept| kept.scopes.keys())
+            .filter(|kept| kept.line().is_some())
+            .collect();
+        lines.insert(scope);
+        match scope.line().is_some() && lines.len() > Self::MAX_LINES {
+            true => ChoiceScope::Marketing,
+            false => scope.clone(),
+        }
+    }
+
+    /// The scopes whose choices make an event in a row that is now this one, and was `before`: those whose choice is
+    /// another one, unless another row of the person makes the event. A choice to get templates that no opt-out preceded
+    /// changes nothing.
+    pub fn events_after(&self, before: Option<&Self>) -> impl Iterator<Item = (&ChoiceScope, &Held)> {
+        let was_out =
+            move |scope| before.and_then(|before| before.scopes.get(scope)).is_some_and(Held::is_out);
+        self.scopes.iter().filter(move |(scope, held)| !held.is_beside && held.is_out() != was_out(scope))
+    }
+
+    /// Whether the person opted out of this scope.
+    pub fn is_out_of(&self, scope: &ChoiceScope) -> bool {
+        self.scopes.get(scope).is_some_and(Held::is_out)
+    }
+
+    /// The scopes of which the person opted out, with the choice.
+    pub fn outs(&self) -> impl Iterator<Item = (&ChoiceScope, &Held)> {
+        self.scopes.iter().filter(|(_, held)| held.is_out())
+    }
+
+    /// What the choices' events are about.
+    pub fn subject(&self) -> Uuid {
+        match self.contact {
+            Some(contact) => *contact.as_uuid(),
+            None => self.entity(&ChoiceScope::All),
+        }
+    }
+
+    /// The id from which the ids of the events about a scope are derived. It is the same for all choices of a number or
+    /// a user id.
+    pub fn entity(&self, scope: &ChoiceScope) -> Uuid {
+        let line = scope.line().map_or("", ChannelId::as_str);
+        let name = format!("{}|{}|{}|{line}", self.workspace_id, self.digest, scope.as_str());
+        Uuid::new_v5(&OPT_OUTS, name.as_bytes())
+    }
+}
+
+#[cfg(test)]
+pub(crate) use tests::opted_out_of;
+
+#[cfg(test)]
+mod tests;
