@@ -4,7 +4,7 @@ use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::invisible::{line, visible};
+use crate::invisible::{is_format, line, visible};
 use crate::phone::PhoneKey;
 use crate::words::words;
 
@@ -60,25 +60,21 @@ impl fmt::Display for Unfit {
 impl std::error::Error for Unfit {}
 
 /// Whether a terminal, a log or a page shows a character as it is. Control characters (escape sequences begin with one)
-/// and line separators move the cursor, and bidirectional characters change the order of what stands around them.
+/// and line separators move the cursor, and some format characters ([`is_format`]) change the order of what stands around
+/// them.
 pub fn is_printable(character: char) -> bool {
-    !character.is_control() && !is_line_separator(character) && !is_bidirectional(character)
+    !character.is_control() && !is_line_separator(character) && !is_format(character)
 }
 
 /// A text of a third party, before it is stored as a name or an observation. Control characters and line separators
-/// become spaces, and bidirectional characters are removed.
+/// become spaces, and format characters are removed.
 pub fn printable(text: &str) -> String {
-    let kept = text.chars().filter(|character| !is_bidirectional(*character));
-    kept.map(|character| if is_printable(character) { character } else { ' ' }).collect()
+    let kept = |character: char| if is_printable(character) { character } else { ' ' };
+    visible(text).chars().map(kept).collect()
 }
 
 fn is_line_separator(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
-}
-
-/// The characters of Unicode's bidirectional algorithm that have no glyph.
-fn is_bidirectional(character: char) -> bool {
-    matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns an error if the number of characters (Unicode scalar values) is outside `min..=max`.

@@ -57,7 +57,9 @@ one!(OneNumber {
 impl Verb {
     fn within(&self) -> &InWorkspace {
         match self {
-            Self::Add { one: OneNumber { within, .. }, .. } | Self::Remove(OneNumber { within, .. }) => within,
+            Self::Add { one: OneNumber { within, .. }, .. } | Self::Remove(OneNumber { within, .. }) => {
+                within
+            }
             Self::List(within) | Self::Keywords(within) | Self::ResetKeywords(within) => within,
             Self::SetKeywords { within, .. } => within,
         }

@@ -194,6 +194,8 @@ fn a_name_is_trimmed_and_a_blank_one_is_absent() {
     assert_eq!(name(&"ñ".repeat(100)), Ok(Some("ñ".repeat(100))));
     assert_eq!(name(&"ñ".repeat(101)), Err(Unfit::TooLong { max: 100 }));
     assert_eq!(name(&format!(" {} ", "ñ".repeat(100))), Ok(Some("ñ".repeat(100))));
+    assert_eq!(name("\u{202e}Ana\tRuiz\u{1b}[2J\u{2028}").unwrap().as_deref(), Some("Ana Ruiz [2J"));
+    assert_eq!(name("\u{200b}\u{3164}\n"), Ok(None));
     assert_eq!(LeadName::parse(" "), Err(Unfit::TooShort { min: 1 }));
     assert_eq!(LeadName::parse("Ana").unwrap().as_str(), "Ana");
 }

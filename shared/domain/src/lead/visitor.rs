@@ -5,7 +5,8 @@ use std::fmt;
 
 use url::Url;
 
-use crate::text::{PersonName, Unfit, within};
+use crate::invisible::is_blank;
+use crate::text::{PersonName, Unfit, printable, within};
 
 /// A visitor's name: 1 to 100 characters after trimming. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
@@ -15,11 +16,13 @@ impl LeadName {
     /// The greatest number of characters in a name.
     pub const MAX: usize = PersonName::MAX;
 
-    /// Parses a name. Returns `None` for a blank text, which is an optional form field that was left empty.
+    /// Parses a name. Only printable text of it is kept ([`printable`]): a visitor who pastes a name is not refused.
+    /// Returns `None` for a blank text, which is an optional form field that was left empty.
     pub fn read(text: &str) -> Result<Option<Self>, Unfit> {
+        let text = printable(text);
         let trimmed = text.trim();
         within(trimmed, 0, Self::MAX)?;
-        Ok((!trimmed.is_empty()).then(|| Self(trimmed.to_owned())))
+        Ok((!is_blank(trimmed)).then(|| Self(trimmed.to_owned())))
     }
 
     /// Parses a name that must not be blank.
