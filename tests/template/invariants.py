@@ -134,13 +134,13 @@ LEADING_KEYS = {
     ("inbox", "workspaces"): {
         "00000000-0000-0000-0000-000000000000#LC#*", "00000000-0000-0000-0000-000000000000#BA#*", "*#L", "*#M", "*#OK", "*#W",
     }
-    | {"*#C#*", "*#N#*", "*#P#*", "*#U#*"},
+    | {"*#C#*", "*#P#*", "*#U#*"},
     ("messages", "secrets"): CURSOR_KEYS,
     ("messages", "workspaces"): {"*#W"} | HASH,
     ("leads", "secrets"): {"*#K"},
-    ("leads", "workspaces"): {"*#K", "*#L", "*#W"},
+    ("leads", "workspaces"): {"*#K", "*#L", "*#W"} | {"*#D#*", "*#K#*"},
     ("leads", "limits"): {"*#K"},
-    ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"},
+    ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"} | {"*#K", "*#W"},
     ("lead-sender", "secrets"): {"*#L#*"},
     ("lead-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"},
     ("lead-sender", "leads"): {"*#L#*", "*#O"} | {"*#A#*", "*#C#*", "*#P#*", "*#T#*", "*#X#*"},

@@ -43,10 +43,9 @@ pub(crate) async fn process(
     let (mut retries, mut file) = (None, None);
     loop {
         match once(invocation, origin, message, &mut file).await? {
-            Some(later @ Processed::Later(_)) => return Ok(later),
             Some(processed) => {
                 // A repeat does this again, because the attempt that stored the message may have died before it. A
-                // customer opts out in a blocked conversation, too.
+                // customer opts out in a blocked conversation, too, and with the caption of a file that comes later.
                 preferences::apply_keyword(invocation, origin, message).await?;
                 return Ok(processed);
             }

@@ -59,7 +59,7 @@ pub(crate) async fn process(
     })
 }
 
-/// How long a status waits next. The waits grow, so that a dozen messages cover the longest wait, and a status is recorded
+/// How long a status waits next. The waits grow, so that fourteen messages cover the longest wait, and a status is recorded
 /// at most half as late again as its send.
 fn next_wait(waited: Duration) -> Duration {
     SHORTEST_WAIT.max(waited / 2).min(LONGEST_WAIT.saturating_sub(waited)).max(Duration::from_secs(1))

@@ -202,8 +202,11 @@ impl Simulation {
             let mut held: BTreeMap<String, &str> = BTreeMap::new();
             for contact in &contacts {
                 let (Some(value), Some(id)) = (text(&contact[field]), id_of(contact)) else { continue };
-                // Addresses are compared without regard to case.
-                let value = value.to_lowercase();
+                let key = match field {
+                    "email" => Email::parse(value).map(|email| email.key().as_str().to_owned()),
+                    _ => Cellphone::parse(value).map(|number| number.key().as_str().to_owned()),
+                };
+                let value = key.expect("an address or a number");
                 if held.insert(value.clone(), id).is_some() {
                     self.breaks(format!("two contacts of tenant {} have {value}", tenant.number));
                 }

@@ -62,7 +62,7 @@ async fn a_conversation_is_created_and_returned_with_every_documented_field() {
                     named(second.id.to_string().to_uppercase(), "ID"),
                 ],
             },
-            "name": " Order 7\n",
+            "name": " Order 7 ",
             "status": "GHOST",
             "somethingNew": {"ignored": true},
         }))
@@ -95,7 +95,7 @@ async fn a_conversation_is_created_and_returned_with_every_documented_field() {
             },
             "createdAt": "2026-01-02T03:04:05.678Z",
             "updatedAt": "2026-01-02T03:04:05.678Z",
-            "name": " Order 7\n",
+            "name": " Order 7 ",
             "status": "GHOST",
         })
     );

@@ -550,6 +550,7 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         at: moment(),
     };
     let event: Value = serde_json::from_slice(&view::event_body(&event, &json!({})).unwrap()).unwrap();
+    let of_line = ChoiceScope::Line(ChannelId::parse("line").unwrap());
     let rows = [
         ("Contact", json!(view::contact(&contact, &definitions, moment()))),
         ("ContactPage", json!(view::ContactsView { contacts, cursor: String::new() })),
@@ -584,9 +585,8 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         ("FileDownload", json!(view::file(&media, 5, "https://example.com".to_owned(), moment()))),
         ("ConversationSummary", json!(view::summary(&summary))),
         ("Lead", json!(view::lead(&lead()))),
-        ("OptedOut", chosen(Choice::Out, &ChoiceScope::All)),
-        ("OptedOut", chosen(Choice::Out, &ChoiceScope::Line(ChannelId::parse("line").unwrap()))),
-        ("OptedIn", chosen(Choice::In, &ChoiceScope::Marketing)),
+        ("OptedOut", chosen(Choice::Out, &of_line)),
+        ("OptedIn", chosen(Choice::In, &of_line)),
     ];
     for (name, shown) in rows {
         assert_shows(&api, name, &shown, schema(&api, name));

@@ -408,7 +408,7 @@ async fn an_identity_row_of_another_contact_is_neither_released_nor_erased() {
         ("E#ana@x.io", |contact| contact.email = None),
         ("P#14155550123", |contact| contact.cellphone = None),
         ("U#US.1", |contact| contact.user_id = None),
-        ("N#14155550000", |contact| contact.wa_id = None),
+        ("P#14155550000", |contact| contact.wa_id = None),
     ];
     for (row, without) in of_rows {
         let db = TestDb::start().await;

@@ -391,7 +391,7 @@ async fn an_export_has_no_formulas_and_an_import_restores_the_text() {
     assert_eq!(book.export().await, stored, "an import of the export changes nothing");
 
     // No separator makes a formula, whatever program reads the file.
-    let hostile = "cellphone,lastName\n+34600111220,\"Ana;=cmd|' /C calc'!A0\"\n+34600111221,\"a\t@x,+1\"\n";
+    let hostile = "cellphone,lastName,attr:company\n+34600111220,\"Ana;=cmd|' /C calc'!A0\",\n+34600111221,,\"a\t@x,+1\"\n";
     book.taken(hostile).await;
     let csv = book.export_csv().await;
     for separator in [',', ';', '\t'] {

@@ -88,7 +88,8 @@ async fn an_export_comes_back_the_same_with_every_delimiter_raw_or_not() {
     let mut csv = csv::Writer::from_writer(vec![]);
     csv.write_record(["cellphone", "firstName", "attr:company", "attr:seats", "attr:plan"]).unwrap();
     for (number, name) in names.iter().enumerate() {
-        let row = [&format!("+346001112{number:02}"), *name, *name, "-5", "Team;a\\;b"];
+        let first_name = name.replace('\t', " ");
+        let row = [&format!("+346001112{number:02}"), first_name.as_str(), *name, "-5", "Team;a\\;b"];
         csv.write_record(row).unwrap();
     }
     let csv = String::from_utf8(csv.into_inner().unwrap()).unwrap();
@@ -100,7 +101,7 @@ async fn an_export_comes_back_the_same_with_every_delimiter_raw_or_not() {
         .iter()
         .map(|contact| contact["firstName"].as_str().unwrap().to_owned())
         .collect();
-    let mut expected = names.map(str::to_owned).to_vec();
+    let mut expected = names.map(|name| name.replace('\t', " ")).to_vec();
     found.sort();
     expected.sort();
     assert_eq!(found, expected, "--raw changes no text");

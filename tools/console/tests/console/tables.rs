@@ -18,7 +18,7 @@ async fn an_absent_value_is_a_hyphen_in_every_table() {
         desk.json(&[create, &within].concat()).await;
     }
     for (list, absent) in
-        [(["attribute", "list"], 1), (["template", "list"], 2), (["user", "list"], 3), (["brand", "list"], 1)]
+        [(["attribute", "list"], 1), (["template", "list"], 3), (["user", "list"], 3), (["brand", "list"], 1)]
     {
         let table = desk.run(&[&list[..], &within].concat()).await.out;
         let row = table.lines().nth(1).unwrap();
@@ -66,9 +66,10 @@ async fn states_have_colours_at_a_terminal_or_on_request_and_never_in_json() {
 async fn no_text_of_a_third_party_reaches_a_terminal_as_a_command() {
     let (mut desk, workspace) = Desk::with_workspace().await;
     let within = ["--workspace", &workspace];
-    desk.input =
-        "email,firstName\nana@example.com,\"Ana\u{1b}]52;c;YQ==\u{7}\u{202e}\u{2028}\u{9b}\nDONE\"\n"
-            .to_owned();
+    desk.json(&[&["attribute", "create", "--key-name", "note", "--category", "OPEN"][..], &within].concat())
+        .await;
+    let note = "\u{1b}]52;c;YQ==\u{7}\u{202e}\u{2028}\u{9b}\nDONE";
+    desk.input = format!("email,firstName,attr:note\nana@example.com,Ana,\"{note}\"\n");
     desk.json(&[&["contacts", "import", "-"][..], &within].concat()).await;
     for command in [
         &["contacts", "list"][..],
@@ -84,7 +85,7 @@ async fn no_text_of_a_third_party_reaches_a_terminal_as_a_command() {
         assert!(!ran.out.contains("\nDONE"), "{command:?}: a forged row: {}", ran.out);
     }
     let json = desk.json(&[&["contacts", "list"][..], &within].concat()).await;
-    assert_eq!(json[0]["firstName"], "Ana\u{1b}]52;c;YQ==\u{7}\u{202e}\u{2028}\u{9b}\nDONE");
+    assert_eq!(json[0]["attributes"]["note"][0], note);
     let refused = ["contacts", "import", "no\u{1b}]52;c;YQ==\u{7}such.csv"];
     let ran = desk.run(&[&refused[..], &within].concat()).await;
     assert!(ran.status == 1 && !ran.err.contains('\u{1b}'), "{ran:?}");

@@ -46,6 +46,7 @@ async fn a_template_has_a_scope_variables_and_approvals() {
       "callerParameters": [
         "order"
       ],
+      "category": null,
       "createdAt": "2026-01-02T03:04:05.678Z",
       "language": "en_US",
       "name": "order_update",
@@ -73,12 +74,12 @@ async fn a_template_has_a_scope_variables_and_approvals() {
     "#);
     template(&desk, &["--platform"], &[]).await;
     assert_snapshot!(desk.run(&["template", "list", "--workspace", &workspace]).await.out, @"
-    TEMPLATE                              SCOPE      NAME          LANGUAGE  VARIABLES                                                        APPROVED FOR
-    00000000-0000-4000-8000-000000000004  WORKSPACE  order_update  en_US     name=CONTACT.firstName:friend; order=CALLER; mail=CONTACT.email  2055500001; 2055500002
+    TEMPLATE                              SCOPE      NAME          LANGUAGE  CATEGORY  VARIABLES                                                        APPROVED FOR
+    00000000-0000-4000-8000-000000000004  WORKSPACE  order_update  en_US     -         name=CONTACT.firstName:friend; order=CALLER; mail=CONTACT.email  2055500001; 2055500002
     ");
     assert_snapshot!(desk.run(&["template", "list", "--platform"]).await.out, @"
-    TEMPLATE                              SCOPE     NAME     LANGUAGE  VARIABLES  APPROVED FOR
-    00000000-0000-4000-8000-000000000005  PLATFORM  welcome  es        -          -
+    TEMPLATE                              SCOPE     NAME     LANGUAGE  CATEGORY  VARIABLES  APPROVED FOR
+    00000000-0000-4000-8000-000000000005  PLATFORM  welcome  es        -         -          -
     ");
 }
 
@@ -244,6 +245,7 @@ async fn a_template_is_shown_whole() {
     provider      WHATSAPP
     name          welcome
     language      es
+    category      -
     variables     name=CONTACT.firstName:friend
                   order=CALLER
     caller gives  order

@@ -217,8 +217,8 @@ fn every_payload_has_the_documented_fields() {
             EventType::MessageCreated | EventType::MessageUpdated => message,
             EventType::LeadAccepted | EventType::LeadSent | EventType::LeadFailed => lead,
             EventType::ContactErased => "id workspaceId erasedAt",
-            EventType::ContactOptedOut => "contactId workspaceId source optedOutAt",
-            EventType::ContactOptedIn => "contactId workspaceId source optedInAt",
+            EventType::ContactOptedOut => "contactId workspaceId scope providerChannelId source optedOutAt",
+            EventType::ContactOptedIn => "contactId workspaceId scope providerChannelId source optedInAt",
             EventType::EventRedacted => "eventType",
             EventType::WebhookTest => "endpointId",
         };
