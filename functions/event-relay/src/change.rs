@@ -1,7 +1,7 @@
 //! Reads from a stream record what changed.
 
 use aws_lambda_events::dynamodb::EventRecord;
-use domain::inbound::choices::Held;
+use domain::choices::Held;
 use domain::message::SentBy;
 use domain::{
     ChoiceScope, Choices, Contact, Conversation, ConversationStatus, Event, EventType, LaneId, Lead,

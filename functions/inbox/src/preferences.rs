@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chosen};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chosen};
 use domain::message::received::{ReceivedText, Said};
 use domain::{Cellphone, ProviderUserId, Timestamp, WorkspaceId};
 use provider::webhook::{Content, Customer, Incoming, Preference};

@@ -19,8 +19,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::ids::{ContactId, ConversationId, WorkspaceId};
-use crate::invisible::line;
-use crate::text::{Unfit, within};
+use crate::text::{Unfit, line, within};
 use crate::time::Timestamp;
 use crate::words::words;
 

@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::ids::WorkspaceId;
+
 /// The bytes as lower-case hexadecimal digits. A request writes some 150 of them, so this makes one text and no others.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -52,6 +54,11 @@ pub(crate) fn random_base62(entropy: &[u64]) -> String {
 /// Whether the text contains only base62 characters.
 pub(crate) fn is_base62(text: &str) -> bool {
     text.bytes().all(|byte| BASE62.contains(&byte))
+}
+
+/// The hash of a number or an address in a workspace.
+pub fn digest(workspace: WorkspaceId, text: &str) -> String {
+    sha256_hex(format!("{workspace}|{text}").as_bytes())
 }
 
 #[cfg(test)]

@@ -2,6 +2,5 @@
 //! their choices about marketing messages.
 
 pub mod app;
-pub mod choices;
 pub mod file;
 pub mod keywords;

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod attribute;
+pub mod choices;
 mod chunks;
 pub mod contact;
 pub mod conversation;
@@ -35,6 +36,7 @@ mod words;
 
 pub use access::api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
+pub use choices::{ChoiceScope, Choices};
 pub use chunks::chunks_within;
 pub use contact::address::{Address, ProviderUserId, Reached, WaId};
 pub use contact::search::SearchQuery;
@@ -50,7 +52,6 @@ pub use ids::{
     WorkspaceId,
 };
 pub use inbound::app::{ProviderApp, ProviderAppId};
-pub use inbound::choices::{ChoiceScope, Choices};
 pub use inbound::keywords::Keywords;
 pub use lane::{LaneId, LaneKind, Rest, Slot, Track};
 pub use lead::capture::{Capture, CaptureKey};

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::contact::address::ProviderUserId;
 use crate::conversation::Conversation;
-use crate::encoding::sha256_hex;
+use crate::encoding::digest;
 use crate::ids::{ContactId, ErasureId, WorkspaceId};
 use crate::lead::Lead;
 use crate::message::{Content, Message};
@@ -106,11 +106,6 @@ impl Person {
         self.user_ids.extend(other.user_ids.iter().cloned());
         self
     }
-}
-
-/// The hash of a number or an address in a workspace.
-pub fn digest(workspace: WorkspaceId, text: &str) -> String {
-    sha256_hex(format!("{workspace}|{text}").as_bytes())
 }
 
 /// The state of an erasure.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::invisible::{is_format, line, visible};
+use crate::invisible::{is_blank, is_format, visible};
 use crate::phone::PhoneKey;
 use crate::words::words;
 
@@ -75,6 +75,18 @@ pub fn printable(text: &str) -> String {
 
 fn is_line_separator(character: char) -> bool {
     matches!(character, '\u{2028}' | '\u{2029}')
+}
+
+/// A name of one line that a caller sends, without format characters. Returns an error if it is blank or has more
+/// than one line.
+pub fn line(text: &str) -> Result<String, Unfit> {
+    if is_blank(text) {
+        return Err(Unfit::Value { reason: "a name cannot be blank" });
+    }
+    if text.chars().any(char::is_control) {
+        return Err(Unfit::Value { reason: "a name has one line, without tabs and control characters" });
+    }
+    Ok(visible(text))
 }
 
 /// Returns an error if the number of characters (Unicode scalar values) is outside `min..=max`.
@@ -264,7 +276,35 @@ pub fn same_name(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn a_name_keeps_what_letters_and_emoji_need_and_has_one_line() {
+        for (given, expected) in [
+            ("A\u{200b}na\u{ad} \u{202e}Ruiz\u{2069}", "Ana Ruiz"),
+            ("\u{feff}Ana", "Ana"),
+            ("\u{645}\u{6cc}\u{200c}\u{62e}", "\u{645}\u{6cc}\u{200c}\u{62e}"),
+            ("\u{1f468}\u{200d}\u{1f33e} \u{2764}\u{fe0f}", "\u{1f468}\u{200d}\u{1f33e} \u{2764}\u{fe0f}"),
+        ] {
+            assert_eq!(line(given).as_deref(), Ok(expected), "{given:?}");
+        }
+        for lines in ["Ana\nRuiz", "Ana\tRuiz", "Ana\u{85}Ruiz", "Ana\r"] {
+            assert!(matches!(line(lines), Err(Unfit::Value { .. })), "{lines:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_cleaned_name_shows_something_has_one_line_and_stays_the_same(text in "\\PC{0,8}[\u{ad}\u{200b}-\u{200f}\u{2028}-\u{202e}a ]{0,8}") {
+            if let Ok(name) = line(&text) {
+                prop_assert!(!is_blank(&name));
+                prop_assert!(!name.chars().any(|c| c.is_control() || is_format(c)));
+                prop_assert_eq!(line(&name), Ok(name));
+            }
+        }
+    }
 
     #[test]
     fn only_printable_text_is_kept_of_a_third_partys_text() {

@@ -8,7 +8,7 @@ pub use received::{CardView, ContentView};
 use std::collections::BTreeMap;
 
 use domain::attribute::{AttributeDefinition, ClosedValue};
-use domain::inbound::choices::Held;
+use domain::choices::Held;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::message::summary::Tally;

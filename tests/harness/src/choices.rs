@@ -1,5 +1,5 @@
 use domain::WorkspaceId;
-use domain::inbound::choices::{ChoiceScope, Chooser};
+use domain::choices::{ChoiceScope, Chooser};
 use store::{Store, StoreError};
 
 /// What tests ask about choices.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use domain::inbound::choices::Choice;
+use domain::choices::Choice;
 use domain::{Cellphone, Email, UserRef};
 use harness::{GatewayEvent, OptedOut};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use domain::inbound::choices::Choice;
+use domain::choices::Choice;
 use harness::{Answer, GatewayEvent, World};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use domain::inbound::choices::Choice;
+use domain::choices::Choice;
 use futures::future::join_all;
 use harness::{Answer, GatewayEvent, World};
 use serde_json::{Value, json};

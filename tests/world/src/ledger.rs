@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::Timestamp;
-use domain::inbound::choices::Choice;
+use domain::choices::Choice;
 use tokio::time::Instant;
 
 use crate::edits::{Edit, Edits};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use domain::inbound::choices::Choice;
+use domain::choices::Choice;
 use domain::message::Content;
 use domain::{MessageStatus, PartId};
 use provider::{Meaning, meaning};

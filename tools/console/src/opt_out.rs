@@ -1,7 +1,7 @@
 //! `console opt-out ...`
 
 use clap::Subcommand;
-use domain::inbound::choices::{Chooser, Held};
+use domain::choices::{Chooser, Held};
 use domain::{Cellphone, ChannelId, ChoiceScope, Choices, Keywords, WorkspaceId};
 
 use crate::arguments::{InWorkspace, one};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::{Cellphone, ChannelId, ProviderUserId};
 use harness::Death;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Reached};
 use harness::{Fault, OptedOut, TestClock, trips};
 use serde_json::{Value, json};

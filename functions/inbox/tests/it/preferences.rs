@@ -1,6 +1,6 @@
 //! Customers opt out and in, in any order.
 
-use domain::inbound::choices::Held;
+use domain::choices::Held;
 use domain::{
     Cellphone, ChannelId, ChoiceScope, Choices, Contact, Keywords, ProviderUserId, TemplateCategory,
 };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::choices::{Choice, ChoiceScope};
 use crate::contact::search::normalise;
-use crate::inbound::choices::{Choice, ChoiceScope};
 use crate::text::{Unfit, within};
 
 /// What a keyword asks for. If a message has several texts, the first of this list counts.

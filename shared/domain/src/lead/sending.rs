@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::choices::Choices;
 use crate::ids::ContactId;
-use crate::inbound::choices::Choices;
 use crate::lead::capture::Capture;
 use crate::lead::consent::ConsentStatus;
 use crate::lead::{Lead, LeadState};

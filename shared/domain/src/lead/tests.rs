@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
+use crate::choices::{ChoiceScope, opted_out_of};
 use crate::contact::Contact;
 use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
 use crate::ids::{BusinessAccountId, ChannelId, Ids, TemplateId};
-use crate::inbound::choices::{ChoiceScope, opted_out_of};
 use crate::lead::captcha::Score;
 use crate::lead::capture::{Capture, CaptureKey};
 use crate::message::{Content, Message, MessageStatus, SentBy};

@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::choices::Choices;
 use crate::contact::Contact;
 use crate::contact::address::Address;
 use crate::conversation::{Conversation, ConversationStatus, OnboardingPlan, Recipient};
 use crate::ids::{ContactId, MessageId};
-use crate::inbound::choices::Choices;
 use crate::media::Attached;
 use crate::message::{Content, Message, MessageBody, MessageStatus, Piece, SentBy};
 use crate::retry::Jitter;

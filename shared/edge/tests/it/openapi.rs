@@ -5,9 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::attribute::AttributeDefinition;
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::contact::search::SearchQuery;
 use domain::contact::{AttributeContent, OpenContent, Owner};
-use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::lead::captcha::Score;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName, RULES};

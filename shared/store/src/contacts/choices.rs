@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen, Held};
 use domain::contact::address::ProviderUserId;
-use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen, Held};
 use domain::{Cellphone, ChannelId, ContactId, Timestamp, WorkspaceId};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
@@ -220,7 +220,7 @@ struct HeldField {
 mod scopes {
     use std::collections::BTreeMap;
 
-    use domain::inbound::choices::{ChoiceScope, Held};
+    use domain::choices::{ChoiceScope, Held};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 

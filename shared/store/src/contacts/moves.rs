@@ -1,7 +1,7 @@
 //! Contacts whose customers moved to another number or user id.
 
+use domain::choices::{Choices, Chooser};
 use domain::contact::address::Reached;
-use domain::inbound::choices::{Choices, Chooser};
 use domain::{Contact, ContactId, Timestamp, WaId};
 
 use crate::contacts::choices::choices_write;

@@ -11,8 +11,8 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
+use domain::choices::{Choice, ChoiceSource};
 use domain::contact::OpenContent;
-use domain::inbound::choices::{Choice, ChoiceSource};
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
 use domain::media::FileMissing;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::contact::search::SearchQuery;
-use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::lead::{LeadOpening, NotSent};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, SendSchedule};

@@ -8,10 +8,17 @@ use crate::stack::{Answer, Stack, Workspace};
 /// A response without the parts that differ from request to request.
 fn comparable(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
     let mut headers = answer.headers.clone();
-    headers.retain(|(name, _)| {
-        !["x-request-id", "x-amzn-requestid", "x-amz-request-id", "x-amz-apigw-id", "x-amzn-trace-id", "date"]
-            .contains(&name.as_str())
-    });
+    // The rate limit counts the caller's own requests.
+    let differs = [
+        "x-request-id",
+        "x-amzn-requestid",
+        "x-amz-request-id",
+        "x-amz-apigw-id",
+        "x-amzn-trace-id",
+        "date",
+        "ratelimit",
+    ];
+    headers.retain(|(name, _)| !differs.contains(&name.as_str()));
     headers.sort();
     (answer.status, answer.text.clone(), headers)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::inbound::choices::Held;
+use domain::choices::Held;
 use domain::{
     Cellphone, ChoiceScope, Choices, Contact, Definitions, Email, Language, PersonName, ProviderUserId,
     Timestamp, WaId,

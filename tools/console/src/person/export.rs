@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use domain::inbound::choices::Chooser;
+use domain::choices::Chooser;
 use domain::message::Content;
 use domain::{
     ChannelId, Choices, Contact, DeliveryId, Event, MediaId, Message, Person, ProviderUserId, Timestamp,

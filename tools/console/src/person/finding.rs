@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::inbound::choices::Chooser;
+use domain::choices::Chooser;
 use domain::{Choices, Contact, ConversationId, Lead, Person, Reached, WaId, WorkspaceId};
 use store::Store;
 

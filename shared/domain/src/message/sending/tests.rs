@@ -3,10 +3,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::choices::{ChoiceScope, opted_out_of};
 use crate::contact::address::ProviderUserId;
 use crate::conversation::{ContactRef, External};
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, ConversationId, MediaId, TemplateId, WorkspaceId};
-use crate::inbound::choices::{ChoiceScope, opted_out_of};
 use crate::media::{FileName, FileType};
 use crate::retry::RetrySchedule;
 use crate::sending::LineThrottle;

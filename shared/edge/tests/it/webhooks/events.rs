@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::attribute::{AttributeDefinition, NewAttribute};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::contact::{AttributeContent, OpenContent, Owner};
-use domain::inbound::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
 use domain::lead::captcha::Score;
 use domain::media::FileMissing;
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::contact::address::ProviderUserId;
+use crate::encoding::digest;
 use crate::ids::{ChannelId, ContactId, WorkspaceId};
-use crate::person::digest;
 use crate::sending::PartError;
 use crate::settings::template::TemplateCategory;
 use crate::text::Cellphone;
