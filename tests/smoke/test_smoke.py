@@ -84,9 +84,11 @@ def test_a_receiver_that_refuses_fails_the_verdict(stack_file, monkeypatch):
     target.receiver = target.receiver.replace("/ok/smoke", "/status/500/smoke")
     said = []
     monkeypatch.setattr("builtins.print", lambda line="", **_: said.append(line))
-    assert smoke.run(smoke.Smoke(target)) == 1
-    [failed] = [line for line in said if line.startswith("FAILED")]
+    # The drain of many deliveries needs a receiver that takes them, too.
+    assert smoke.run(smoke.Smoke(target)) == 2
+    failed, drain = [line for line in said if line.startswith("FAILED")]
     assert failed.startswith("FAILED   all events are delivered to the receiver: ") and "500" in failed
+    assert drain.startswith("FAILED   a drain of many invocations is not ended: ")
 
 
 def test_a_function_whose_chains_lambda_ends_fails_the_verdict(stack_file):
