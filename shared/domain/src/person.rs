@@ -50,6 +50,22 @@ impl Person {
         self.cellphones.iter().map(Cellphone::key)
     }
 
+    /// One number of each of the person's phones: rows under a number are the same for all its written forms.
+    pub fn phones(&self) -> impl Iterator<Item = &Cellphone> {
+        let by_key: BTreeMap<PhoneKey, &Cellphone> =
+            self.cellphones.iter().map(|number| (number.key(), number)).collect();
+        by_key.into_values()
+    }
+
+    /// The texts in which rows, bodies and records may name the person: the numbers in every written form, the addresses
+    /// in lower case, and the ids at the provider.
+    pub fn texts(&self) -> impl Iterator<Item = String> {
+        let numbers = self.phone_keys().flat_map(|key| key.forms()).map(|digits| format!("+{digits}"));
+        let addresses = self.emails.iter().map(Email::canonical);
+        let user_ids = self.user_ids.iter().map(|id| id.as_str().to_owned());
+        numbers.chain(addresses).chain(user_ids)
+    }
+
     /// Whether nobody else takes part as a customer. Such a conversation goes with the person.
     pub fn is_alone_in(&self, conversation: &Conversation) -> bool {
         conversation.externals.iter().all(|external| self.contacts.contains(&external.contact))

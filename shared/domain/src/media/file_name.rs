@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::text::{Unfit, within};
+use crate::text::{Unfit, is_printable, within};
 
 /// A file's original name: 1 to 255 characters without path separators. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,17 +58,11 @@ impl FileName {
     }
 }
 
+/// Whether a character breaks the line, changes the direction of the text around it, or has no width: it can hide an
+/// extension. Zero-width joiners are printable elsewhere, because letters and emoji need them.
 fn controls_display(c: char) -> bool {
-    c.is_control() || HIDDEN.contains(&c)
+    !is_printable(c) || ['\u{200c}', '\u{200d}'].contains(&c)
 }
-
-/// Characters that break the line, change the direction of the text around them, or have no width: they can hide an
-/// extension.
-const HIDDEN: [char; 19] = [
-    '\u{061c}', '\u{2028}', '\u{2029}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}',
-    '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}',
-    '\u{2069}', '\u{2060}', '\u{feff}',
-];
 
 impl fmt::Debug for FileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

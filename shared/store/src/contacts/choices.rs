@@ -62,11 +62,11 @@ impl Store {
             if !before.iter().zip(&next).any(is_new) {
                 return Ok(false);
             }
-            let held = |kept: &Choices, scope| Choices::latest([kept], scope).map(|held| held.choice);
-            let before_of = |scope| Choices::latest(before.iter().flatten(), scope).map(|held| held.choice);
+            // All rows hold the same choices now.
+            let held = |scope| Choices::latest(before.iter().flatten(), scope).map(|held| held.choice);
             let changed = next
                 .first()
-                .is_some_and(|next| next.scopes.keys().any(|scope| held(next, scope) != before_of(scope)));
+                .is_some_and(|next| next.scopes.iter().any(|(scope, next)| Some(next.choice) != held(scope)));
             // Also those that stay as they are, under the condition that they do.
             let writes = before.iter().zip(&next).map(|(before, next)| choices_write(before.as_ref(), next));
             if self.all_or_none(writes.collect::<Result<Vec<_>, _>>()?).await? {

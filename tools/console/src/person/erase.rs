@@ -282,9 +282,11 @@ impl Pass<'_> {
     async fn numbers(&self, found: &Found) -> Result {
         let counts = [("optOuts", found.opt_outs.len() as u64), ("counts", found.counts)];
         self.count(TargetKind::Numbers, self.erasure.id.as_uuid(), &counts).await?;
-        for cellphone in &self.person().cellphones {
+        for cellphone in self.person().phones() {
             self.store.hide_opt_out(self.workspace(), cellphone).await?;
             self.store.erase_counts(self.workspace(), cellphone).await?;
+        }
+        for cellphone in &self.person().cellphones {
             self.store.erase_stray_hints(self.workspace(), cellphone).await?;
         }
         for user_id in &self.person().user_ids {
@@ -301,10 +303,7 @@ impl Pass<'_> {
         let targets = self.store.targets(&self.erasure).await?;
         let ids = targets.iter().filter(|target| target.kind.is_in_records());
         let ids = ids.map(|target| target.id.to_string());
-        let cellphones = person.cellphones.iter().map(|cellphone| cellphone.as_str().to_owned());
-        let emails = person.emails.iter().map(|email| email.canonical());
-        let user_ids = person.user_ids.iter().map(|user_id| user_id.as_str().to_owned());
-        let needles = Needles::new(ids.chain(cellphones).chain(emails).chain(user_ids));
+        let needles = Needles::new(ids.chain(person.texts()));
         for failure in bucket.list("").await? {
             let Some(holding) = Holding::read(bucket, failure.key, &needles).await? else { continue };
             let id = Uuid::new_v5(&OBJECTS, holding.key.as_bytes());

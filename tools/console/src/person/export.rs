@@ -176,10 +176,7 @@ impl Export<'_> {
         let person = &self.found.person;
         let ids = subjects.iter().map(|subject| subject.id().to_string());
         let files = files.iter().map(ToString::to_string);
-        let numbers = person.cellphones.iter().map(|cellphone| cellphone.as_str().to_owned());
-        let addresses = person.emails.iter().map(|email| email.canonical());
-        let user_ids = person.user_ids.iter().map(|user_id| user_id.as_str().to_owned());
-        let needles = Needles::new(ids.chain(files).chain(numbers).chain(addresses).chain(user_ids));
+        let needles = Needles::new(ids.chain(files).chain(person.texts()));
         let bucket = &self.beside.failures;
         let mut records = vec![];
         for failure in bucket.list("").await? {

@@ -66,7 +66,7 @@ pub(crate) async fn find(console: &Console, workspace: WorkspaceId, known: Perso
     // Also if the conversation has expired: its messages may be kept for longer.
     conversations.extend(leads.iter().filter(|lead| lead.opened).map(|lead| lead.conversation));
     let (mut opt_outs, mut counts) = (vec![], 0);
-    for cellphone in &person.cellphones {
+    for cellphone in person.phones() {
         opt_outs.extend(opt_out(store, workspace, cellphone).await?);
         counts += store.counts_of(workspace, cellphone).await?;
     }
@@ -89,12 +89,11 @@ async fn opt_out(
 async fn contacts(store: &Store, workspace: WorkspaceId, person: &mut Person) -> Result<Vec<Contact>> {
     loop {
         let before = person.clone();
-        for cellphone in &before.cellphones {
+        for cellphone in before.phones() {
             person.contacts.extend(store.contact_holding_cellphone(workspace, cellphone).await?);
         }
-        let numbers = before.cellphones.iter().map(|number| Reached::named(Some(number.digits()), None));
-        let user_ids = before.user_ids.iter().map(|id| Reached::named(None, Some(id.as_str())));
-        for reached in numbers.chain(user_ids) {
+        for id in &before.user_ids {
+            let reached = Reached::named(None, Some(id.as_str()));
             person.contacts.extend(store.contact_reached_at(workspace, &reached).await?);
         }
         for email in &before.emails {
