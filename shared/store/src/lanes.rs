@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::dynamodb::item::{Item, PK, SCHEMA, SK, check_schema, key, n, number, read, s, text, unreadable};
 use crate::dynamodb::read::Query;
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::Wrote;
 use crate::lanes::counts::Counts;
 use crate::lanes::lead::lead;
@@ -135,7 +135,7 @@ impl Store {
         let (now, lease) = (self.now(), self.ids.next());
         let mut is_late = false;
         loop {
-            let change = Change::default()
+            let change = RowUpdate::default()
                 .set("lease", s(lease.to_string()))
                 .set("leaseUntil", n(now.plus(lasting).as_millis()))
                 .add("begun", n(1))
@@ -158,7 +158,7 @@ impl Store {
                     .bind(":sending", s("SENDING")),
             };
             let (table, pk, sk) = keys::lane(&lane);
-            let found = match self.write(change.of(table, key(pk, sk)).returning_new()).await? {
+            let found = match self.write(change.of(table, key((pk, sk))).returning_new()).await? {
                 // `begun` counts the visits since the last release. A release removes it, so after a visit that died
                 // the next lease finds how many died in a row.
                 Wrote::Done(item) => return Ok(Lease::Taken(Box::new(leased(lane, lease, item)?))),
@@ -216,7 +216,7 @@ impl Store {
             LaneState::Conversation(_) | LaneState::Lead(_) => change,
         };
         let (table, pk, sk) = keys::lane(&leased.lane);
-        let found = match self.write(change.of(table, key(pk, sk))).await? {
+        let found = match self.write(change.of(table, key((pk, sk)))).await? {
             // A row that was deleted meanwhile, with its endpoint or its person, has nothing to release.
             Wrote::Done(_) | Wrote::Refused(None) => return Ok(Released::Done),
             Wrote::Refused(Some(found)) => found,
@@ -270,7 +270,7 @@ impl Store {
     pub async fn claim_lane(&self, due: &DueLane, until: Timestamp) -> Result<Option<Claim>, StoreError> {
         let (now, request) = (self.now(), self.ids.next().to_string());
         // `planned` stays unchanged, so the returned row shows why the lane was due.
-        let change = Change::default()
+        let change = RowUpdate::default()
             .set("dueAt", n(until.as_millis()))
             .set("claimedBy", s(&request))
             .when("#dueAt = :seen")
@@ -279,7 +279,7 @@ impl Store {
             .bind(":seen", n(due.at.as_millis()))
             .bind(":now", n(now.as_millis()));
         let (table, pk, sk) = keys::lane(&due.lane);
-        let item = match self.write(change.of(table, key(pk, sk)).returning_new()).await? {
+        let item = match self.write(change.of(table, key((pk, sk))).returning_new()).await? {
             Wrote::Done(item) => item,
             // The SDK repeated the write because its answer was lost: this sweeper has the claim.
             Wrote::Refused(Some(found)) if text(&found, "claimedBy") == request => found,
@@ -324,8 +324,8 @@ impl Leased {
 }
 
 /// The change of a lane's row that releases the lane and sets its next due time.
-pub(crate) fn release_change(plan: Option<DuePlan>, lane: &LaneId) -> Change {
-    let change = Change::default().remove("lease").remove("leaseUntil").remove("begun");
+pub(crate) fn release_change(plan: Option<DuePlan>, lane: &LaneId) -> RowUpdate {
+    let change = RowUpdate::default().remove("lease").remove("leaseUntil").remove("begun");
     match plan {
         None => change.remove("dueAt").remove("dueShard").remove("planned"),
         Some(DuePlan { due_at, is_planned, .. }) => {

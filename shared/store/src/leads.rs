@@ -149,7 +149,7 @@ impl Store {
     /// is logged. One round trip for each cap.
     pub async fn uncount_lead(&self, counted: &CountedLead) {
         for (pk, sk) in &counted.rows {
-            let write = Write::update(Table::Leads, key(pk, *sk), "ADD leads :less").bind(":less", n(-1));
+            let write = Write::update(Table::Leads, key((pk, *sk)), "ADD leads :less").bind(":less", n(-1));
             if let Err(error) = self.write(write).await {
                 tracing::warn!(cause = error_chain(&error), "a lead that was not accepted is still counted");
             }
@@ -169,7 +169,7 @@ enum Role {
 }
 
 fn count_write((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
-    Write::update(Table::Leads, key(pk, *sk), "SET expiresAt = :expires ADD leads :one")
+    Write::update(Table::Leads, key((pk, *sk)), "SET expiresAt = :expires ADD leads :one")
         .when("attribute_not_exists(leads) OR leads < :cap")
         .bind(":one", n(1))
         .bind(":cap", n(cap))

@@ -12,7 +12,7 @@ use crate::access::idempotency::{keep_answer, stored_answer};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{EXPIRES_AT, Item, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, TwoRoles, Write, Wrote, is_written_by};
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
@@ -111,7 +111,7 @@ impl Store {
     /// Records that the file uploaded for this row does not stay, because of its size. Changes nothing if the row has
     /// expired since, or if that is recorded already. One round trip.
     pub async fn media_refused(&self, media: &Media, state: MediaState, size: u64) -> Result<(), StoreError> {
-        let change = Change::default()
+        let change = RowUpdate::default()
             .set("size", n(size))
             .set("state", s(state.as_str()))
             .when("#state = :waiting")
@@ -131,7 +131,7 @@ pub(crate) fn first_reference(
     kept: Option<Duration>,
     now: Timestamp,
 ) -> Write {
-    Change::default()
+    RowUpdate::default()
         .set("size", n(size))
         .set("state", s(MediaState::Referenced.as_str()))
         .set_or_remove(EXPIRES_AT, kept.map(|kept| n(message.created_at.plus(kept).as_seconds())))
@@ -152,8 +152,7 @@ fn media_item(media: &Media) -> Result<Item, StoreError> {
 }
 
 fn media_key(workspace: WorkspaceId, id: MediaId) -> Item {
-    let (pk, sk) = keys::media(workspace, id);
-    key(pk, sk)
+    key(keys::media(workspace, id))
 }
 
 /// `W#M#<id>` / `M`.

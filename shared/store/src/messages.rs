@@ -22,7 +22,7 @@ use crate::conversations::plan::conversation_writes;
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, key, n, read, s};
 use crate::dynamodb::read::{Place, Query};
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, Write};
 use crate::lanes::counts::count;
 use crate::lanes::row::LaneRow;
@@ -250,7 +250,7 @@ pub(crate) fn take_number(
     due_at: Timestamp,
     request_id: &str,
 ) -> Write {
-    let mut change = Change::default()
+    let mut change = RowUpdate::default()
         .set("seq", n(message.seq))
         .set(LAST_REQUEST, s(request_id))
         .when("#seq = :seen")
@@ -266,8 +266,7 @@ pub(crate) fn take_number(
 }
 
 fn lane_key(message: &Message) -> Item {
-    let (pk, sk) = keys::conversation_lane(message.workspace_id, message.conversation);
-    key(pk, sk)
+    key(keys::conversation_lane(message.workspace_id, message.conversation))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::simulator::Receiver;
 use crate::stack_file::{Office, Sending, Workspace, text};
 
-use data::{ATTRIBUTES, DEMOS, Definition, Demo, PLATFORM, Person, READ_ONLY, State};
+use data::{ATTRIBUTES, DEMOS, Definition, Demo, DemoUser, PLATFORM, READ_ONLY, State};
 
 /// The time limit for the first webhook. After that, provisioning fails.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -222,7 +222,7 @@ impl Operator<'_> {
         Ok(users)
     }
 
-    async fn user(&self, (email, first_name, last_name): Person) -> Result<Value, Problem> {
+    async fn user(&self, (email, first_name, last_name): DemoUser) -> Result<Value, Problem> {
         let arguments = ["--email", email, "--first-name", first_name, "--last-name", last_name];
         self.run(["user", "create"], &arguments).await
     }

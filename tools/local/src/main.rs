@@ -17,11 +17,11 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Command {
     /// Starts the stack and runs it until Ctrl-C or SIGTERM, then stops everything that it started.
-    Run(Run),
+    Run(RunArguments),
 }
 
 #[derive(clap::Args)]
-struct Run {
+struct RunArguments {
     /// First of the seven ports used, in this order: emulator (APIs), receiver (HTTPS), receiver's ledger, captcha,
     /// provider, landing page, foreign landing page. 0 selects free ports.
     #[arg(long, env = "PORT", default_value_t = Ports::DEFAULT_BASE, value_name = "PORT")]

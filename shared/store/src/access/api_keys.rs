@@ -63,7 +63,7 @@ impl Store {
             return Ok(Revoked::Unknown);
         };
         let (pk, sk) = keys::api_key(&sha256_hex);
-        let revoke = Write::update(Table::ApiKeys, key(pk, sk), "SET revokedAt = :now")
+        let revoke = Write::update(Table::ApiKeys, key((pk, sk)), "SET revokedAt = :now")
             .when("attribute_exists(pk) AND attribute_not_exists(revokedAt)")
             .bind(":now", s(self.now().to_string()));
         match self.write(revoke).await? {

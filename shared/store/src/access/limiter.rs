@@ -158,7 +158,7 @@ impl Limiter {
                 "tat >= :earliest AND tat <= :latest",
             ),
         };
-        let write = Write::update(Table::Limits, key(pk, sk), set)
+        let write = Write::update(Table::Limits, key((pk, sk)), set)
             .when(condition)
             .bind(":earliest", n(draw.earliest))
             .bind(":minute", s(now.to_minute().to_string()))

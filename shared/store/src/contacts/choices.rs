@@ -120,7 +120,7 @@ impl Store {
         chooser: impl Into<Chooser>,
     ) -> Result<(), StoreError> {
         let (pk, sk) = place(workspace, &chooser.into());
-        let hide = Write::update(Table::Leads, key(pk, sk), "REMOVE cellphone, userId, contactId");
+        let hide = Write::update(Table::Leads, key((pk, sk)), "REMOVE cellphone, userId, contactId");
         self.write(hide.when("attribute_exists(pk)")).await?;
         Ok(())
     }

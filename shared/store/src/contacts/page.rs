@@ -13,7 +13,7 @@ use domain::{Contact, ContactId, Definitions, Email, WorkspaceId};
 use crate::contacts::row::{LIST_PK, LIST_SK, OWNER_PK, contact, contact_id_of_key, contact_place};
 use crate::contacts::search::position_of;
 use crate::dynamodb::item::Item;
-use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, Wanted, position};
+use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, PageRequest, position};
 use crate::dynamodb::read::{Attributes, Place};
 use crate::settings::remembered::WithSetting;
 use crate::{Store, StoreError, Table, keys};
@@ -107,12 +107,12 @@ impl Store {
             (Some(search), _) => self.search_hits(workspace, search, page_size, after).await?,
             (None, Some(owner)) => {
                 let partition = keys::contacts_of_owner(workspace, owner);
-                self.hits(&index("owner", OWNER_PK), partition, Wanted { page_size, after }).await?
+                self.hits(&index("owner", OWNER_PK), partition, PageRequest { page_size, after }).await?
             }
             (None, None) => {
                 let shard = |shard| keys::contact_list(workspace, shard);
                 let list = index("list", LIST_PK);
-                self.sharded_hits(&list, workspace, shard, Wanted { page_size, after }).await?
+                self.sharded_hits(&list, workspace, shard, PageRequest { page_size, after }).await?
             }
         };
         let ids: Vec<ContactId> = found.hits.iter().map(|hit| hit.row).collect();

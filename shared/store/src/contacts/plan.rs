@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
 use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{Item, key, n, row, s};
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{Transaction, Write};
 use crate::{StoreError, Table, keys};
@@ -82,12 +82,12 @@ pub(crate) fn reach_writes(old: &Contact, new: &Contact) -> Result<Transaction<R
     let mut writes = Transaction::new();
     let (pk, sk) = keys::contact(old.workspace_id, old.id);
     let number = old.cellphone.as_ref().map(|number| s(number.as_str()));
-    let change = Change::default()
+    let change = RowUpdate::default()
         .set_or_remove("userId", new.user_id.as_ref().map(|id| s(id.as_str())))
         .set_or_remove("waId", new.wa_id.as_ref().map(|id| s(id.as_str())))
         .set_or_remove("movedAt", new.moved_at.map(|at| s(at.to_string())))
         .when("attribute_exists(pk)");
-    let write = when_seen(change.of(Table::Contacts, key(pk, sk)), "cellphone", number);
+    let write = when_seen(change.of(Table::Contacts, key((pk, sk))), "cellphone", number);
     writes.add(Role::Entity, when_ids_are_of(write, old));
     add_identities(&mut writes, Some(old), new)?;
     Ok(writes)
@@ -96,15 +96,16 @@ pub(crate) fn reach_writes(old: &Contact, new: &Contact) -> Result<Transaction<R
 /// The writes that delete the contact with its identity and search rows.
 pub(crate) fn erase_writes(contact: &Contact) -> Result<Transaction<Role>, StoreError> {
     let (pk, sk) = keys::contact(contact.workspace_id, contact.id);
-    let entity =
-        Write::delete(Table::Contacts, key(pk, sk)).when("version = :seen").bind(":seen", n(contact.version));
+    let entity = Write::delete(Table::Contacts, key((pk, sk)))
+        .when("version = :seen")
+        .bind(":seen", n(contact.version));
     let mut writes = Transaction::new().with(Role::Entity, when_ids_are_of(entity, contact));
     for (_, (pk, sk)) in identities(contact) {
-        let release = Write::delete(Table::Contacts, key(pk, sk));
+        let release = Write::delete(Table::Contacts, key((pk, sk)));
         writes.add(Role::Release, release.when("contactId = :id").bind(":id", s(contact.id.to_string())));
     }
     for (pk, sk) in search_rows(contact)?.into_keys() {
-        writes.add(Role::Search, Write::delete(Table::Contacts, key(pk, sk)));
+        writes.add(Role::Search, Write::delete(Table::Contacts, key((pk, sk))));
     }
     Ok(writes)
 }
@@ -119,7 +120,7 @@ fn add_identities(
     // The number under which the provider knew the contact may have become the number that is shown.
     let has = |identities: &[Identity], key: &Key<_>| identities.iter().any(|(_, held)| held == key);
     for (_, (pk, sk)) in before.iter().filter(|(_, key)| !has(&after, key)) {
-        let release = Write::delete(Table::Contacts, key(pk, *sk));
+        let release = Write::delete(Table::Contacts, key((pk, *sk)));
         let own = release.when("contactId = :id").bind(":id", s(new.id.to_string()));
         writes.add(Role::Release, own);
     }
@@ -138,7 +139,7 @@ fn add_search(
     let before = old.map(search_rows).transpose()?.unwrap_or_default();
     let after = search_rows(new)?;
     for ((pk, sk), _) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
-        writes.add(Role::Search, Write::delete(Table::Contacts, key(pk, sk)));
+        writes.add(Role::Search, Write::delete(Table::Contacts, key((pk, sk))));
     }
     for (_, row) in after.iter().filter(|(key, row)| before.get(*key) != Some(*row)) {
         writes.add(Role::Search, Write::put(Table::Contacts, row.clone()));

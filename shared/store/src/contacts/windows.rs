@@ -59,8 +59,7 @@ impl Store {
     /// Deletes the rows of a contact that say when the customer wrote. One round trip, and one for each row.
     pub async fn erase_windows(&self, workspace: WorkspaceId, contact: ContactId) -> Result<(), StoreError> {
         for (line, _) in self.windows(workspace, contact).await? {
-            let (pk, sk) = keys::window(workspace, contact, &line);
-            self.write(Write::delete(Table::Contacts, key(pk, sk))).await?;
+            self.write(Write::delete(Table::Contacts, key(keys::window(workspace, contact, &line)))).await?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use futures::future::try_join;
 
 use crate::conversations::row::{INTERNAL_IDS, STATUS_PK, conversation};
 use crate::dynamodb::item::{PK, SK, s};
-use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, Wanted, position};
+use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, PageRequest, position};
 use crate::{Store, StoreError, Table, keys};
 
 /// The index that contains each list once for each status.
@@ -39,13 +39,13 @@ impl ConversationQuery {
 }
 
 /// The person by whom a query filters.
-enum Person<T> {
+enum PersonFilter<T> {
     Any,
     Unknown,
     Known(T),
 }
 
-impl<T> Person<T> {
+impl<T> PersonFilter<T> {
     fn found(id: Option<T>) -> Self {
         id.map_or(Self::Unknown, Self::Known)
     }
@@ -67,15 +67,19 @@ impl Store {
         let internal = self.find_user(workspace, wanted.internal.as_ref());
         // The contact's list is filtered, because a contact has fewer conversations than an agent.
         let (one, with) = match try_join(external, internal).await? {
-            (Person::Unknown, _) | (_, Person::Unknown) => return Ok(Page { items: vec![], next: None }),
-            (Person::Known(contact), Person::Any) => {
+            (PersonFilter::Unknown, _) | (_, PersonFilter::Unknown) => {
+                return Ok(Page { items: vec![], next: None });
+            }
+            (PersonFilter::Known(contact), PersonFilter::Any) => {
                 (Some(keys::conversations_of_contact(workspace, contact)), None)
             }
-            (Person::Known(contact), Person::Known(user)) => {
+            (PersonFilter::Known(contact), PersonFilter::Known(user)) => {
                 (Some(keys::conversations_of_contact(workspace, contact)), Some(user))
             }
-            (Person::Any, Person::Known(user)) => (Some(keys::conversations_of_user(workspace, user)), None),
-            (Person::Any, Person::Any) => (None, None),
+            (PersonFilter::Any, PersonFilter::Known(user)) => {
+                (Some(keys::conversations_of_user(workspace, user)), None)
+            }
+            (PersonFilter::Any, PersonFilter::Any) => (None, None),
         };
 
         let list = list(wanted.status, with);
@@ -84,7 +88,7 @@ impl Store {
             None => list,
         };
         let page_size = wanted.page_size.clamp(1, MAX_PAGE_SIZE);
-        let page = Wanted { page_size, after: wanted.after.as_deref() };
+        let page = PageRequest { page_size, after: wanted.after.as_deref() };
         let found = match one {
             Some(one) => self.hits(&list, partition(one), page).await?,
             None => {
@@ -99,27 +103,27 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         named: Option<&ContactRef>,
-    ) -> Result<Person<ContactId>, StoreError> {
-        let Some(named) = named else { return Ok(Person::Any) };
+    ) -> Result<PersonFilter<ContactId>, StoreError> {
+        let Some(named) = named else { return Ok(PersonFilter::Any) };
         let found = match named {
             ContactRef::Id(id) => Some(*id),
             ContactRef::Email(email) => self.contact_holding_email(workspace, email).await?,
             ContactRef::Cellphone(cellphone) => self.contact_holding_cellphone(workspace, cellphone).await?,
         };
-        Ok(Person::found(found))
+        Ok(PersonFilter::found(found))
     }
 
     async fn find_user(
         &self,
         workspace: WorkspaceId,
         named: Option<&UserRef>,
-    ) -> Result<Person<UserId>, StoreError> {
-        let Some(named) = named else { return Ok(Person::Any) };
+    ) -> Result<PersonFilter<UserId>, StoreError> {
+        let Some(named) = named else { return Ok(PersonFilter::Any) };
         let found = match named {
             UserRef::Id(id) => Some(*id),
             UserRef::Email(_) => self.user_by_ref(workspace, named).await?.map(|user| user.id),
         };
-        Ok(Person::found(found))
+        Ok(PersonFilter::found(found))
     }
 }
 

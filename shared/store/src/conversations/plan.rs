@@ -13,7 +13,7 @@ use crate::contacts::plan::create_writes;
 use crate::conversations::row::{ANSWER_PK, home_item, listed_item, lists};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{EXPIRES_AT, expiring, key, n, row, s};
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{MAX_TRANSACTION_WRITES, Transaction, Write};
 use crate::lanes::row::{first_lane, plan_item};
@@ -109,9 +109,10 @@ pub(crate) fn change_writes(
 
 /// The lane expires with its conversation.
 fn lane_expiry(new: &Conversation) -> Write {
-    let (pk, sk) = keys::conversation_lane(new.workspace_id, new.id);
     let expires_at = new.expires_at.map(|at| n(at.as_seconds()));
-    Change::default().set_or_remove(EXPIRES_AT, expires_at).of(Table::Messages, key(pk, sk))
+    RowUpdate::default()
+        .set_or_remove(EXPIRES_AT, expires_at)
+        .of(Table::Messages, key(keys::conversation_lane(new.workspace_id, new.id)))
 }
 
 /// The writes of the change from `old` to `new`, for one transaction. The write of the home row is the first
@@ -165,7 +166,7 @@ fn with_lists(home: Write, before: &[String], new: &Conversation) -> Result<Tran
     }
     for left in before.iter().filter(|list| !after.contains(list)) {
         let sk = keys::newest_first(new.created_at, new.id);
-        writes.add(Role::Beside, Write::delete(Table::Conversations, key(left, sk)));
+        writes.add(Role::Beside, Write::delete(Table::Conversations, key((left, sk))));
     }
     Ok(writes)
 }

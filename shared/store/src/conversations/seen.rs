@@ -109,8 +109,8 @@ impl Store {
         conversation: ConversationId,
         contact: ContactId,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = keys::seen(workspace, conversation, contact);
-        self.write(Write::delete(Table::Conversations, key(pk, sk))).await?;
+        self.write(Write::delete(Table::Conversations, key(keys::seen(workspace, conversation, contact))))
+            .await?;
         Ok(())
     }
 }

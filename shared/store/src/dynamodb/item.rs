@@ -25,7 +25,7 @@ pub(crate) const EXPIRES_AT: &str = "expiresAt";
 pub(crate) const SCHEMA: u32 = 1;
 
 /// A key, for reads, deletes and condition checks.
-pub(crate) fn key(pk: impl Into<String>, sk: impl Into<String>) -> Item {
+pub(crate) fn key((pk, sk): (impl Into<String>, impl Into<String>)) -> Item {
     HashMap::from([(PK.to_owned(), s(pk)), (SK.to_owned(), s(sk))])
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn row<T: Stored>(
     kind: &'static str,
     body: &T,
 ) -> Result<Item, StoreError> {
-    let mut item = key(pk, sk);
+    let mut item = key((pk, sk));
     let body: Item =
         serde_dynamo::to_item(Outer(body)).map_err(|error| StoreError::Failed(Box::new(error)))?;
     item.extend(body);
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_error_of_an_unreadable_row_omits_personal_data_of_its_key() {
-        let mut item = key("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f#UE#ana@example.com", "U");
+        let mut item = key(("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f#UE#ana@example.com", "U"));
         item.insert("sv".to_owned(), n(2));
         let error = read::<uuid::Uuid>(item).unwrap_err();
         assert_eq!(

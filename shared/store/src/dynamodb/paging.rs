@@ -76,7 +76,7 @@ pub(crate) struct List<T> {
 
 /// Which rows of a list to read.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct PageRequest<'a> {
     pub(crate) page_size: usize,
     /// Only rows after this position.
     pub(crate) after: Option<&'a str>,
@@ -88,9 +88,9 @@ impl Store {
         &self,
         list: &List<T>,
         partition: String,
-        wanted: Wanted<'_>,
+        wanted: PageRequest<'_>,
     ) -> Result<Hits<T>, StoreError> {
-        self.merge(list, vec![Run::new(partition, wanted.after)?], wanted.page_size).await
+        self.merge(list, vec![PartitionReader::new(partition, wanted.after)?], wanted.page_size).await
     }
 
     /// A page of a list that is spread over the workspace's shards. One round trip; more if the newest rows
@@ -101,9 +101,9 @@ impl Store {
         list: &List<T>,
         workspace: WorkspaceId,
         partition: impl Fn(u8) -> String,
-        wanted: Wanted<'_>,
+        wanted: PageRequest<'_>,
     ) -> Result<Hits<T>, StoreError> {
-        let run = |shard| Run::new(partition(shard), wanted.after);
+        let run = |shard| PartitionReader::new(partition(shard), wanted.after);
         let mut first = run(0)?;
         let shards = match self.remembered_shards(workspace) {
             Some(shards) => shards,
@@ -120,7 +120,7 @@ impl Store {
     async fn merge<T>(
         &self,
         list: &List<T>,
-        mut runs: Vec<Run<T>>,
+        mut runs: Vec<PartitionReader<T>>,
         page_size: usize,
     ) -> Result<Hits<T>, StoreError> {
         let mut reading = Reading::of(list, page_size, runs.len());
@@ -131,7 +131,8 @@ impl Store {
             {
                 hits.push(hit);
             }
-            let empty: Vec<&mut Run<T>> = runs.iter_mut().filter(|run| run.needs_read()).collect();
+            let empty: Vec<&mut PartitionReader<T>> =
+                runs.iter_mut().filter(|run| run.needs_read()).collect();
             let rows = reading.next_round(empty.len());
             if hits.len() > page_size || rows == 0 {
                 break;
@@ -143,7 +144,12 @@ impl Store {
     }
 
     /// Reads the next rows of one partition. A filter may exclude all of them.
-    async fn refill<T>(&self, list: &List<T>, run: &mut Run<T>, rows: usize) -> Result<(), StoreError> {
+    async fn refill<T>(
+        &self,
+        list: &List<T>,
+        run: &mut PartitionReader<T>,
+        rows: usize,
+    ) -> Result<(), StoreError> {
         let (pk, sk) = list.keys;
         let mut query =
             Query::by(list.table, list.index, pk, &run.partition).only(list.attributes).limit(rows);
@@ -168,7 +174,7 @@ impl Store {
 }
 
 /// One partition, read in pieces.
-struct Run<T> {
+struct PartitionReader<T> {
     partition: String,
     /// The last sort key that was read; empty if none was.
     after: String,
@@ -178,7 +184,7 @@ struct Run<T> {
     is_over: bool,
 }
 
-impl<T> Run<T> {
+impl<T> PartitionReader<T> {
     fn new(partition: String, after: Option<&str>) -> Result<Self, StoreError> {
         let after = match after {
             Some(position) => position.strip_prefix(LIST).ok_or_else(not_a_position)?.to_owned(),
@@ -193,7 +199,7 @@ impl<T> Run<T> {
 }
 
 /// Takes the first row of all runs, unless a row that is still to be read could come before it.
-fn first<T>(runs: &mut [Run<T>]) -> Option<Hit<T>> {
+fn first<T>(runs: &mut [PartitionReader<T>]) -> Option<Hit<T>> {
     let unread_from = runs.iter().filter(|run| run.needs_read()).map(|run| run.after.clone()).min();
     let filled = runs.iter_mut().filter(|run| !run.rows.is_empty());
     let run = filled.min_by(|a, b| a.rows[0].0.cmp(&b.rows[0].0))?;

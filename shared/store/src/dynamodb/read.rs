@@ -61,7 +61,7 @@ impl Place {
 
     /// The table and the key.
     pub(crate) fn key(&self) -> (Table, Item) {
-        (self.table, key(&self.pk, &self.sk))
+        (self.table, key((&self.pk, &self.sk)))
     }
 
     fn is_of(&self, (table, row): &(Table, Item)) -> bool {
@@ -349,7 +349,7 @@ impl Store {
             .db
             .get_item()
             .table_name(self.tables.name(table))
-            .set_key(Some(key(pk, sk)))
+            .set_key(Some(key((pk, sk))))
             .set_projection_expression(attributes.map(|only| only.projection(None)))
             .set_expression_attribute_names(
                 attributes.map(Attributes::names).filter(|names| !names.is_empty()),

@@ -12,7 +12,7 @@ use crate::dynamodb::write::Write;
 
 /// The parts of an update.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Change {
+pub(crate) struct RowUpdate {
     sets: Vec<String>,
     removes: Vec<String>,
     adds: Vec<String>,
@@ -21,7 +21,7 @@ pub(crate) struct Change {
     values: HashMap<String, AttributeValue>,
 }
 
-impl Change {
+impl RowUpdate {
     /// Sets an attribute.
     pub(crate) fn set(mut self, name: &str, value: AttributeValue) -> Self {
         self.sets.push(format!("#{name} = :{name}"));
@@ -70,7 +70,7 @@ impl Change {
     }
 
     /// Adds a condition; all conditions must hold. Attributes are written as `#attribute` and declared with
-    /// [`Change::name`].
+    /// [`RowUpdate::name`].
     pub(crate) fn when(mut self, condition: impl Into<String>) -> Self {
         self.conditions.push(condition.into());
         self

@@ -36,7 +36,7 @@ pub(crate) fn replace_write(table: Table, row: Item, seen: u64) -> Write {
 
 /// The write that deletes version `seen` of a row.
 pub(crate) fn delete_write(table: Table, (pk, sk): (String, impl Into<String>), seen: u64) -> Write {
-    Write::delete(table, key(pk, sk)).when("version = :seen").bind(":seen", n(seen))
+    Write::delete(table, key((pk, sk))).when("version = :seen").bind(":seen", n(seen))
 }
 
 /// The write that changes the attributes that differ between `before` (version `seen`) and `after`.

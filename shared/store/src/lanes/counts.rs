@@ -9,7 +9,7 @@ use domain::message::summary::{Direction, Tally};
 use domain::{Message, Timestamp};
 
 use crate::dynamodb::item::n;
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::lanes::row::LaneRow;
 
 impl LaneRow {
@@ -61,7 +61,7 @@ impl Counts {
 
     /// The release also counts the steps that became messages. It requires the lane as it was read, because a
     /// message that was added since may be the last.
-    pub(crate) fn add_to_release(self, change: Change) -> Change {
+    pub(crate) fn add_to_release(self, change: RowUpdate) -> RowUpdate {
         let all = self.tally.and(self.made);
         match all.first.zip(all.last) {
             Some((first, last)) if self.made.messages() > 0 => change
@@ -79,7 +79,7 @@ impl Counts {
 /// Adds the count of a message to the change that gives it its number. The change expects that the message is
 /// later than those before it, as nearly all are. If clocks differ, it is refused and repeated with the lane
 /// as it was `found`.
-pub(crate) fn count(change: Change, message: &Message, found: Option<&LaneRow>) -> Change {
+pub(crate) fn count(change: RowUpdate, message: &Message, found: Option<&LaneRow>) -> RowUpdate {
     let at = message.created_at.as_millis();
     let change = change.add(counter(message.direction()), n(1));
     match found.and_then(|found| found.first_at.zip(found.last_at)) {

@@ -18,7 +18,7 @@ use crate::contacts::plan::{create_writes_without_hints, replace_writes, search_
 use crate::conversations::plan::first_writes;
 use crate::dynamodb::item::{PK, SK, key, s, text};
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, Write, Wrote, is_written_by};
 use crate::lanes::lead::lead_item;
@@ -118,7 +118,8 @@ impl Store {
             Some(Refusal { role: Role::Contact, .. }) => {
                 // Another request took the number, so there will never be a contact with this id.
                 for hint in hints {
-                    self.write(Write::delete(Table::Contacts, key(text(&hint, PK), text(&hint, SK)))).await?;
+                    self.write(Write::delete(Table::Contacts, key((text(&hint, PK), text(&hint, SK)))))
+                        .await?;
                 }
                 Ok(LeadRecorded::Stale)
             }
@@ -190,12 +191,11 @@ fn lead_write(
     step: LeaseAfter,
     request: &str,
 ) -> Result<Write, StoreError> {
-    let (pk, sk) = keys::lead(next.workspace_id, next.id);
     let mut item = lead_item(next, request)?;
     let changed = ["contactId", "opened", "stage", "progress", "version", "updatedAt", LAST_REQUEST];
     // A call starts only once under a lease. A repeat after a lost answer finds its own write.
     let mut change = match step {
-        LeaseAfter::Kept => Change::default()
+        LeaseAfter::Kept => RowUpdate::default()
             .when("attribute_not_exists(#progress.#calling)")
             .name("progress")
             .name("calling"),
@@ -205,5 +205,5 @@ fn lead_write(
     for name in changed.into_iter().chain(["state", "error"]) {
         change = change.set_or_remove(name, item.remove(name));
     }
-    Ok(change.of(Table::Leads, key(pk, sk)))
+    Ok(change.of(Table::Leads, key(keys::lead(next.workspace_id, next.id))))
 }

@@ -146,11 +146,11 @@ impl Store {
         let (pk, sk) = keys::plan(plan.workspace_id, plan.conversation);
         let step = match plan.steps_left().next() {
             Some(_) => {
-                Write::update(Table::Messages, key(pk, sk), "SET done = :done, lastRequest = :request")
+                Write::update(Table::Messages, key((pk, sk)), "SET done = :done, lastRequest = :request")
                     .bind(":done", n(plan.done))
                     .bind(":request", s(&request))
             }
-            None => Write::delete(Table::Messages, key(pk, sk)),
+            None => Write::delete(Table::Messages, key((pk, sk))),
         };
         let put = Write::put(Table::Messages, message_item(message, kept, &request)?).when_absent();
         let writes = Transaction::new()
@@ -223,7 +223,7 @@ impl Store {
             });
         }
         let Message { workspace_id, conversation, seq, .. } = next.message;
-        let entry = key(keys::messages(workspace_id, conversation), keys::open_entry(seq));
+        let entry = key((keys::messages(workspace_id, conversation), keys::open_entry(seq)));
         let writes = Transaction::new().with((), write).with((), Write::delete(Table::Messages, entry));
         Ok(match self.transact(writes).await? {
             Ok(()) => Recorded::Done,
@@ -234,7 +234,7 @@ impl Store {
     /// Deletes the entry of a message that has nothing left to send. One round trip.
     pub async fn close_entry(&self, lane: &ConversationLane, entry: Entry) -> Result<(), StoreError> {
         let pk = keys::messages(lane.workspace_id, lane.conversation);
-        self.write(Write::delete(Table::Messages, key(pk, keys::open_entry(entry.seq)))).await?;
+        self.write(Write::delete(Table::Messages, key((pk, keys::open_entry(entry.seq))))).await?;
         Ok(())
     }
 }
@@ -274,15 +274,18 @@ impl Outbound {
     /// The change of the row, under the condition that it is as it was `seen`. A sender's write need not raise
     /// the version, and a report of the provider leaves the request as it is.
     fn write(&self, seen: &Self) -> Result<Write, StoreError> {
-        let (pk, sk) = keys::message(self.message.workspace_id, self.message.conversation, self.message.id);
         // The row keeps its TTL, because `changed` does not contain it.
         let mut item = message_item(&self.message, None, &self.request)?;
         let changed = ["parts", "progress", "version", "updatedAt", LAST_REQUEST];
         let set = changed.map(|name| format!("{name} = :{name}")).join(", ");
-        let write = Write::update(Table::Messages, key(pk, sk), format!("SET {set}"))
-            .when("lastRequest = :seen AND version = :seenVersion")
-            .bind(":seen", s(&seen.request))
-            .bind(":seenVersion", n(seen.message.version));
+        let write = Write::update(
+            Table::Messages,
+            key(keys::message(self.message.workspace_id, self.message.conversation, self.message.id)),
+            format!("SET {set}"),
+        )
+        .when("lastRequest = :seen AND version = :seenVersion")
+        .bind(":seen", s(&seen.request))
+        .bind(":seenVersion", n(seen.message.version));
         let values = changed.into_iter().filter_map(|name| Some((name, item.remove(name)?)));
         Ok(values.fold(write, |write, (name, value)| write.bind(format!(":{name}"), value)))
     }

@@ -9,7 +9,7 @@ use domain::message::summary::Direction;
 use domain::{ConversationId, Message, MessageId, WorkspaceId};
 
 use crate::dynamodb::item::{Item, PK, SK, s, text, unreadable};
-use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, Wanted};
+use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, PageRequest};
 use crate::dynamodb::read::Place;
 use crate::messages::row::{DIRECTION, LIST_SK, message};
 use crate::{Store, StoreError, Table, keys};
@@ -50,7 +50,7 @@ impl Store {
             read: message_id,
         };
         let page_size = wanted.page_size.clamp(1, MAX_PAGE_SIZE);
-        let page = Wanted { page_size, after: wanted.after.as_deref() };
+        let page = PageRequest { page_size, after: wanted.after.as_deref() };
         let found = self.hits(&list, keys::messages(workspace, wanted.conversation), page).await?;
 
         let place = |id| Place::of(Table::Messages, keys::message(workspace, wanted.conversation, id));

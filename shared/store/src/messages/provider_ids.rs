@@ -83,8 +83,7 @@ impl Store {
     }
 
     pub(crate) async fn drop_provider_id(&self, workspace: WorkspaceId, id: &str) -> Result<(), StoreError> {
-        let (pk, sk) = keys::provider_message(workspace, id);
-        self.write(Write::delete(Table::Messages, key(pk, sk))).await?;
+        self.write(Write::delete(Table::Messages, key(keys::provider_message(workspace, id)))).await?;
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ use crate::conversations::plan::{conversation_writes, first_writes};
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, s, text};
 use crate::dynamodb::read::{Place, Query, Rows};
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::{Transaction, TwoRoles, Write, Wrote};
 use crate::lanes::row::LaneRow;
 use crate::media::first_reference;
@@ -367,7 +367,7 @@ impl Identity {
     /// The write that names this conversation, if the row names another one. It is refused if the id belongs to
     /// another contact by then.
     fn names(&self, conversation: ConversationId) -> Option<Write> {
-        let change = Change::default()
+        let change = RowUpdate::default()
             .set(LAST_CONVERSATION, s(conversation.to_string()))
             .when("#contactId = :contact")
             .name("contactId")

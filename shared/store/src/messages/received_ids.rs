@@ -21,7 +21,7 @@ impl Store {
         let (pk, sk) = keys::provider_message(workspace, id);
         let ends = n(self.now().plus(Received::KNOWN_FOR).as_seconds());
         let lasts = format!("(attribute_not_exists({EXPIRES_AT}) OR {EXPIRES_AT} > :ends)");
-        let write = Write::update(Table::Messages, key(pk, sk), format!("SET {EXPIRES_AT} = :ends"))
+        let write = Write::update(Table::Messages, key((pk, sk)), format!("SET {EXPIRES_AT} = :ends"))
             .when(format!("attribute_exists(pk) AND {lasts}"))
             .bind(":ends", ends);
         self.write(write).await.map(drop)

@@ -69,14 +69,14 @@ impl Store {
 
 /// The change of one part of a message, under the condition of the version as it was read.
 fn report_write(next: &Message, part: usize, seen: u64) -> Result<Write, StoreError> {
-    let (pk, sk) = keys::message(next.workspace_id, next.conversation, next.id);
     let mut item = message_item(next, None, "")?;
     let changed = match item.remove("parts") {
         Some(AttributeValue::L(mut parts)) if part < parts.len() => parts.swap_remove(part),
         _ => return Err(StoreError::Failed("a report about a part that is not in the row".into())),
     };
     let set = format!("SET parts[{part}] = :part, version = :version, updatedAt = :updatedAt");
-    let write = Write::update(Table::Messages, key(pk, sk), set)
+    let home = key(keys::message(next.workspace_id, next.conversation, next.id));
+    let write = Write::update(Table::Messages, home, set)
         .when("version = :seen")
         .bind(":seen", n(seen))
         .bind(":part", changed);

@@ -141,7 +141,7 @@ impl Store {
             {
                 self.shorten_received_id(workspace_id, &received.provider_message_id).await?;
             }
-            self.write(Write::delete(Table::Messages, key(text(row, PK), text(row, SK)))).await?;
+            self.write(Write::delete(Table::Messages, key((text(row, PK), text(row, SK))))).await?;
         }
         Ok(())
     }
@@ -149,7 +149,7 @@ impl Store {
     /// Deletes the stored answer of a conversation's request. One round trip, or none.
     pub async fn erase_answer(&self, of: &PersonConversation) -> Result<(), StoreError> {
         let (Some((pk, _)), Some(conversation)) = (&of.answer, &of.conversation) else { return Ok(()) };
-        let delete = Write::delete(Table::Conversations, key(pk, "R"))
+        let delete = Write::delete(Table::Conversations, key((pk, "R")))
             .when("contains(answer, :id)")
             .bind(":id", s(conversation.id.to_string()));
         self.write(delete).await?;
@@ -159,13 +159,12 @@ impl Store {
     /// Deletes a conversation and its copies in lists. Returns `false` if it was changed since it was read.
     /// One round trip.
     pub async fn erase_conversation(&self, seen: &Conversation) -> Result<bool, StoreError> {
-        let (pk, sk) = keys::conversation(seen.workspace_id, seen.id);
-        let home = Write::delete(Table::Conversations, key(pk, sk))
+        let home = Write::delete(Table::Conversations, key(keys::conversation(seen.workspace_id, seen.id)))
             .when("version = :seen")
             .bind(":seen", n(seen.version));
         let place = keys::newest_first(seen.created_at, seen.id);
         let copies = lists(seen).into_iter();
-        let copies = copies.map(|list| Write::delete(Table::Conversations, key(list, &place)));
+        let copies = copies.map(|list| Write::delete(Table::Conversations, key((list, &place))));
         self.all_or_none([home].into_iter().chain(copies)).await
     }
 
@@ -187,7 +186,7 @@ impl Store {
         contact: ContactId,
         conversation: ConversationId,
     ) -> Result<(), StoreError> {
-        let row = key(keys::conversations_left_by(workspace, contact), conversation.to_string());
+        let row = key((keys::conversations_left_by(workspace, contact), conversation.to_string()));
         self.write(Write::delete(Table::Conversations, row)).await?;
         Ok(())
     }

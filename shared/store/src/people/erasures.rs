@@ -137,7 +137,7 @@ impl Store {
         let counts = counts.iter().filter(|(_, count)| *count > 0);
         let counts = counts.map(|(kind, count)| ((*kind).to_owned(), n(count))).collect();
         let count = "SET counts = if_not_exists(counts, :counts), kind = :kind";
-        let write = Write::update(Table::Workspaces, key(pk, target.sort_key()), count)
+        let write = Write::update(Table::Workspaces, key((pk, target.sort_key())), count)
             .bind(":counts", AttributeValue::M(counts))
             .bind(":kind", AttributeValue::S("erasureTarget".to_owned()));
         self.write(write).await?;
@@ -148,7 +148,7 @@ impl Store {
     pub async fn drop_targets(&self, of: &Erasure, targets: &[Target]) -> Result<(), StoreError> {
         let pk = keys::erasure_targets(of.workspace_id, of.id);
         for target in targets {
-            self.write(Write::delete(Table::Workspaces, key(&pk, target.sort_key()))).await?;
+            self.write(Write::delete(Table::Workspaces, key((&pk, target.sort_key())))).await?;
         }
         Ok(())
     }

@@ -30,11 +30,10 @@ impl Store {
         self.erase_repeat(lead.workspace_id, &lead.cellphone, &lead.brand).await?;
         if self.contact(lead.workspace_id, lead.contact).await?.is_none() {
             for hint in search_hints(&lead.new_contact(lead.created_at))? {
-                self.write(Write::delete(Table::Contacts, key(text(&hint, PK), text(&hint, SK)))).await?;
+                self.write(Write::delete(Table::Contacts, key((text(&hint, PK), text(&hint, SK))))).await?;
             }
         }
-        let (pk, sk) = keys::lead(lead.workspace_id, lead.id);
-        self.write(Write::delete(Table::Leads, key(pk, sk))).await?;
+        self.write(Write::delete(Table::Leads, key(keys::lead(lead.workspace_id, lead.id)))).await?;
         Ok(())
     }
 
@@ -44,8 +43,8 @@ impl Store {
         cellphone: &Cellphone,
         brand: &BrandId,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = keys::lead_repeat(workspace, &cellphone.key(), brand);
-        self.write(Write::delete(Table::Leads, key(pk, sk))).await?;
+        let row = key(keys::lead_repeat(workspace, &cellphone.key(), brand));
+        self.write(Write::delete(Table::Leads, row)).await?;
         Ok(())
     }
 
@@ -56,7 +55,7 @@ impl Store {
         cellphone: &Cellphone,
     ) -> Result<(), StoreError> {
         for (pk, sk) in self.count_keys(workspace, cellphone) {
-            self.write(Write::delete(Table::Leads, key(pk, sk))).await?;
+            self.write(Write::delete(Table::Leads, key((pk, sk)))).await?;
         }
         Ok(())
     }
@@ -90,7 +89,8 @@ impl Store {
                 let of = keys::read_search_sort_key(text(&item, SK)).map(|(_, contact)| contact);
                 let Some(contact) = of.filter(|_| text(&item, "ph") == cellphone.digits()) else { continue };
                 if self.contact(workspace, contact).await?.is_none() {
-                    self.write(Write::delete(Table::Contacts, key(text(&item, PK), text(&item, SK)))).await?;
+                    self.write(Write::delete(Table::Contacts, key((text(&item, PK), text(&item, SK)))))
+                        .await?;
                 }
             }
         }
@@ -99,8 +99,7 @@ impl Store {
 
     /// Deletes the row of a file. One round trip.
     pub async fn erase_media(&self, workspace: WorkspaceId, id: MediaId) -> Result<(), StoreError> {
-        let (pk, sk) = keys::media(workspace, id);
-        self.write(Write::delete(Table::Media, key(pk, sk))).await?;
+        self.write(Write::delete(Table::Media, key(keys::media(workspace, id)))).await?;
         Ok(())
     }
 }

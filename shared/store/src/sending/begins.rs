@@ -39,13 +39,12 @@ impl Store {
         retry_for: Duration,
     ) -> Result<bool, StoreError> {
         let (request, lead) = (self.ids.next().to_string(), &leased.lead);
-        let (pk, sk) = keys::lead(lead.workspace_id, lead.id);
         let change = release_change(plan, &LaneId::Lead(lead.workspace_id, lead.id))
             .set(LAST_REQUEST, s(&request))
             .remove_within("progress", "calling")
             .when("#lease = :mine")
             .bind(":mine", s(leased.lease.to_string()));
-        let write = change.of(Table::Leads, key(pk, sk));
+        let write = change.of(Table::Leads, key(keys::lead(lead.workspace_id, lead.id)));
         let once = async || self.write(write.clone()).await;
         Ok(match retry_while_busy(RetryTime::limited_to(self, retry_for), once).await? {
             Wrote::Done(_) => true,

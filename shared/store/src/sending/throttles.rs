@@ -51,9 +51,8 @@ impl Store {
         let Some((next, until)) = before.after(end).and_then(|next| Some((next, next.until?))) else {
             return;
         };
-        let (pk, sk) = keys::line_throttle(workspace, channel);
         let set = "SET throttledUntil = :until, throttledTimes = :times, expiresAt = :expires";
-        let write = Write::update(Table::Limits, key(pk, sk), set)
+        let write = Write::update(Table::Limits, key(keys::line_throttle(workspace, channel)), set)
             .when(match end {
                 End::Sent(_) => "throttledUntil = :until",
                 _ => "attribute_not_exists(throttledUntil) OR throttledUntil < :until",

@@ -64,7 +64,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let (pk, sk) = keys::inbound_line(workspace, line);
         let silent = n(at.minus(SILENCE).as_millis());
-        let seen = Write::update(Table::Contacts, key(&pk, sk), "SET seenAt = :at")
+        let seen = Write::update(Table::Contacts, key((&pk, sk)), "SET seenAt = :at")
             .when("seenAt >= :silent")
             .bind(":at", n(at.as_millis()))
             .bind(":silent", silent.clone());
@@ -81,8 +81,7 @@ impl Store {
 /// The write that forgets that the line delivered: it comes to the workspace or leaves it. What customers wrote to it
 /// while another workspace had it did not arrive here.
 pub(crate) fn forget_inbound(workspace: WorkspaceId, line: &ChannelId) -> Write {
-    let (pk, sk) = keys::inbound_line(workspace, line);
-    Write::delete(Table::Contacts, key(pk, sk))
+    Write::delete(Table::Contacts, key(keys::inbound_line(workspace, line)))
 }
 
 fn first_row(key: (String, &str), at: Timestamp) -> Result<Item, StoreError> {

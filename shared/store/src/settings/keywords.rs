@@ -41,7 +41,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let (pk, sk) = keys::keywords(workspace);
         let write = match own {
-            None => Write::delete(Table::Workspaces, key(pk, sk)),
+            None => Write::delete(Table::Workspaces, key((pk, sk))),
             Some(own) => {
                 let body = KeywordsRow {
                     stop: own.stop().to_vec(),

@@ -154,20 +154,18 @@ impl Store {
         is_last: bool,
     ) -> Result<bool, StoreError> {
         let (workspace, channel) = (line.workspace_id, &line.channel);
-        let (token_pk, token_sk) = keys::line_secret(workspace, channel);
-        let (claim_pk, claim_sk) = keys::line_claim(channel);
         let mut writes = vec![
             replace_write(Table::Workspaces, self.workspace_row(next)?, next.version - 1),
             delete_write(Table::Workspaces, keys::line(workspace, channel), line.version),
-            Write::delete(Table::Secrets, key(token_pk, token_sk)),
-            Write::delete(Table::Workspaces, key(claim_pk, claim_sk)),
+            Write::delete(Table::Secrets, key(keys::line_secret(workspace, channel))),
+            Write::delete(Table::Workspaces, key(keys::line_claim(channel))),
             forget_inbound(workspace, channel),
         ];
         if let Some(brand) = brand {
             writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
         }
         if is_last {
-            let key = key(keys::workspaces_of_account(&line.business_account), workspace.to_string());
+            let key = key((keys::workspaces_of_account(&line.business_account), workspace.to_string()));
             writes.push(Write::delete(Table::Workspaces, key));
         }
         let done = self.all_or_none(writes).await?;

@@ -30,7 +30,7 @@ impl Store {
     /// Removes an app. Returns `false` if there is none. One round trip.
     pub async fn delete_provider_app(&self, app: &ProviderAppId) -> Result<bool, StoreError> {
         let (pk, sk) = keys::provider_app(app);
-        let delete = Write::delete(Table::Secrets, key(pk, sk));
+        let delete = Write::delete(Table::Secrets, key((pk, sk)));
         let deleted = self.write(delete.when("attribute_exists(pk)")).await?;
         Ok(matches!(deleted, Wrote::Done(_)))
     }

@@ -27,9 +27,8 @@ impl Store {
     /// Takes the next turn of a team, for [`Team::whose_turn`]. Turns count up from 0, and each is returned
     /// once. If the answer is lost, that turn is skipped. One round trip.
     pub async fn take_turn(&self, workspace: WorkspaceId, team: TeamId) -> Result<u64, StoreError> {
-        let (pk, sk) = keys::team_turn(workspace, team);
         let expression = "SET kind = :kind, sv = :sv ADD turns :one";
-        let take = Write::update(Table::Workspaces, key(pk, sk), expression)
+        let take = Write::update(Table::Workspaces, key(keys::team_turn(workspace, team)), expression)
             .bind(":kind", s("turns"))
             .bind(":sv", n(SCHEMA))
             .bind(":one", n(1))
@@ -57,10 +56,9 @@ impl Store {
     /// Deletes a team with the count of its turns. Returns `false` if the team has changed since it was read.
     /// One round trip.
     pub async fn delete_team(&self, team: &Team) -> Result<bool, StoreError> {
-        let (pk, sk) = keys::team_turn(team.workspace_id, team.id);
         let writes = [
             delete_write(Table::Workspaces, keys::team(team.workspace_id, team.id), team.version),
-            Write::delete(Table::Workspaces, key(pk, sk)),
+            Write::delete(Table::Workspaces, key(keys::team_turn(team.workspace_id, team.id))),
         ];
         self.all_or_none(writes).await
     }

@@ -95,9 +95,8 @@ impl Store {
             TemplateOwner::Workspace(seen) => return self.bump_version(seen),
             TemplateOwner::Platform { version } => *version,
         };
-        let (pk, sk) = keys::platform_templates();
         let expression = "SET version = :next, kind = :kind, sv = :sv";
-        let write = Write::update(Table::Workspaces, key(pk, sk), expression)
+        let write = Write::update(Table::Workspaces, key(keys::platform_templates()), expression)
             .bind(":next", n(version + 1))
             .bind(":kind", s("platformTemplates"))
             .bind(":sv", n(SCHEMA));

@@ -84,9 +84,8 @@ impl Store {
     /// workspace must still be as `seen`, and gets the next version. So of two such changes at the same time, one
     /// is refused and judged again.
     pub(crate) fn bump_version(&self, seen: &Workspace) -> Write {
-        let (pk, sk) = keys::workspace(seen.id);
         let set = format!("SET {VERSION} = :next, {CHANGED_AT} = :now");
-        Write::update(Table::Workspaces, key(pk, sk), set)
+        Write::update(Table::Workspaces, key(keys::workspace(seen.id)), set)
             .when("version = :seen")
             .bind(":seen", n(seen.version))
             .bind(":next", n(seen.version + 1))

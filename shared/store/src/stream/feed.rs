@@ -121,7 +121,7 @@ struct Listed {
 
 struct Shard {
     listed: Listed,
-    place: Place,
+    place: ShardPosition,
     /// The iterator at this place. It lives for 15 minutes.
     iterator: Option<String>,
     is_over: bool,
@@ -129,7 +129,7 @@ struct Shard {
 
 /// Where a shard is read next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum ShardPosition {
     /// At its end, as it was when the feed began.
     End,
     /// At its beginning.
@@ -192,7 +192,7 @@ impl Stream {
             if !self.known.insert(listed.id.clone()) || (is_first && is_continued()) {
                 continue;
             }
-            let place = if is_first { Place::End } else { Place::Beginning };
+            let place = if is_first { ShardPosition::End } else { ShardPosition::Beginning };
             self.shards.push(Shard { listed: listed.clone(), place, iterator: None, is_over: false });
         }
         self.list_in = LIST_EVERY;
@@ -239,7 +239,9 @@ impl Shard {
             };
             match error.as_service_error() {
                 Some(cause) if cause.is_expired_iterator_exception() => self.lost_iterator(),
-                Some(cause) if cause.is_trimmed_data_access_exception() => self.place = Place::Beginning,
+                Some(cause) if cause.is_trimmed_data_access_exception() => {
+                    self.place = ShardPosition::Beginning
+                }
                 _ => {
                     self.iterator = Some(iterator);
                     return Err(error.into());
@@ -255,9 +257,9 @@ impl Shard {
             return Ok(());
         }
         let (kind, number) = match &self.place {
-            Place::End => (ShardIteratorType::Latest, None),
-            Place::Beginning | Place::SinceTheFeed => (ShardIteratorType::TrimHorizon, None),
-            Place::After(number) => (ShardIteratorType::AfterSequenceNumber, Some(number.clone())),
+            ShardPosition::End => (ShardIteratorType::Latest, None),
+            ShardPosition::Beginning | ShardPosition::SinceTheFeed => (ShardIteratorType::TrimHorizon, None),
+            ShardPosition::After(number) => (ShardIteratorType::AfterSequenceNumber, Some(number.clone())),
         };
         let ask = client.get_shard_iterator().stream_arn(arn).shard_id(&self.listed.id);
         let answer = ask.shard_iterator_type(kind).set_sequence_number(number).send().await;
@@ -267,7 +269,7 @@ impl Shard {
             Err(error)
                 if error.as_service_error().is_some_and(|cause| cause.is_trimmed_data_access_exception()) =>
             {
-                self.place = Place::Beginning;
+                self.place = ShardPosition::Beginning;
                 None
             }
             Err(error) => return Err(error.into()),
@@ -278,19 +280,19 @@ impl Shard {
     /// The iterator expired: nobody looked for 15 minutes. If no record was read yet, those since the beginning of
     /// the feed are to be read.
     fn lost_iterator(&mut self) {
-        if self.place == Place::End {
-            self.place = Place::SinceTheFeed;
+        if self.place == ShardPosition::End {
+            self.place = ShardPosition::SinceTheFeed;
         }
     }
 
     /// Notes the records as read.
     fn passed(&mut self, mut records: Vec<Record>, since: Timestamp) -> Vec<Record> {
         let last = records.last().and_then(|record| record.dynamodb.as_ref()?.sequence_number.clone());
-        if self.place == Place::SinceTheFeed {
+        if self.place == ShardPosition::SinceTheFeed {
             records.retain(|record| !is_older(record, since));
         }
         if let Some(number) = last {
-            self.place = Place::After(number);
+            self.place = ShardPosition::After(number);
         }
         records
     }
@@ -316,11 +318,11 @@ mod tests {
         shards.iter().map(shard).collect()
     }
 
-    fn readable(stream: &mut Stream) -> Vec<(String, Place)> {
+    fn readable(stream: &mut Stream) -> Vec<(String, ShardPosition)> {
         stream.readable().map(|shard| (shard.listed.id.clone(), shard.place.clone())).collect()
     }
 
-    fn at(id: &str, place: Place) -> (String, Place) {
+    fn at(id: &str, place: ShardPosition) -> (String, ShardPosition) {
         (id.to_owned(), place)
     }
 
@@ -328,7 +330,7 @@ mod tests {
     fn the_first_list_begins_at_the_ends_of_the_shards_that_no_other_continues() {
         let mut stream = Stream::new(String::new());
         stream.add(&listed(&[("old", Some("trimmed")), ("left", Some("old")), ("right", Some("old"))]));
-        assert_eq!(readable(&mut stream), [at("left", Place::End), at("right", Place::End)]);
+        assert_eq!(readable(&mut stream), [at("left", ShardPosition::End), at("right", ShardPosition::End)]);
     }
 
     #[test]
@@ -337,7 +339,7 @@ mod tests {
         stream.add(&listed(&[("one", None)]));
         let later = listed(&[("one", None), ("two", Some("one")), ("three", Some("two"))]);
         stream.add(&later);
-        assert_eq!(readable(&mut stream), [at("one", Place::End)]);
+        assert_eq!(readable(&mut stream), [at("one", ShardPosition::End)]);
 
         let mut end_first = || {
             stream.shards[0].is_over = true;
@@ -346,8 +348,8 @@ mod tests {
             stream.add(&later);
             readable(&mut stream)
         };
-        assert_eq!(end_first(), [at("two", Place::Beginning)]);
-        assert_eq!(end_first(), [at("three", Place::Beginning)]);
+        assert_eq!(end_first(), [at("two", ShardPosition::Beginning)]);
+        assert_eq!(end_first(), [at("three", ShardPosition::Beginning)]);
         assert_eq!(end_first(), [], "a shard that was read must not come again");
     }
 
@@ -366,12 +368,12 @@ mod tests {
         let shard = &mut stream.shards[0];
         assert_eq!(shard.passed(vec![], since), []);
         shard.lost_iterator();
-        assert_eq!(shard.place, Place::SinceTheFeed);
+        assert_eq!(shard.place, ShardPosition::SinceTheFeed);
 
         let found = shard.passed(vec![record("1", 1_767_323_044), record("2", 1_767_323_045)], since);
         assert_eq!(found, [record("2", 1_767_323_045)], "a record that is older than the feed was returned");
-        assert_eq!(shard.place, Place::After("2".to_owned()));
+        assert_eq!(shard.place, ShardPosition::After("2".to_owned()));
         shard.lost_iterator();
-        assert_eq!(shard.place, Place::After("2".to_owned()));
+        assert_eq!(shard.place, ShardPosition::After("2".to_owned()));
     }
 }

@@ -77,12 +77,10 @@ impl Store {
     /// row with its id and slots stays, because its deliveries stay. One round trip.
     pub async fn delete_endpoint(&self, seen: &WebhookEndpoint) -> Result<bool, StoreError> {
         let (workspace, id) = (seen.workspace_id, seen.id);
-        let (pk, sk) = keys::endpoint(workspace, id);
-        let endpoint = Write::delete(Table::Workspaces, key(pk, sk))
+        let endpoint = Write::delete(Table::Workspaces, key(keys::endpoint(workspace, id)))
             .when("version = :version")
             .bind(":version", n(seen.version));
-        let (pk, sk) = keys::endpoint_secrets(workspace, id);
-        let secrets = Write::delete(Table::Secrets, key(pk, sk));
+        let secrets = Write::delete(Table::Secrets, key(keys::endpoint_secrets(workspace, id)));
         let left = DeletedEndpointRow { id, slots: seen.slots, deleted_at: self.now() };
         let left = row(keys::deleted_endpoint(workspace, id), "deletedEndpoint", &left)?;
         let left = Write::put(Table::Workspaces, left);

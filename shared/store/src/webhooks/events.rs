@@ -14,7 +14,7 @@ use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, n, number, read, row, s};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::retry::RetryTime;
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::Wrote;
 use crate::{Store, StoreError, Table, keys};
 
@@ -131,7 +131,6 @@ impl Store {
         least: HomeKey,
         rescue: Duration,
     ) -> Result<NotifyResult, StoreError> {
-        let (pk, sk) = keys::webhook_lane(&slot);
         let due_at = self.now().plus(rescue);
         // One of two forms fits. If the lane was notified of nothing or only of later rows since its last visit,
         // `least` becomes its lowest key; otherwise only the mark grows. Which form fits may change between
@@ -145,7 +144,7 @@ impl Store {
                 if is_least {
                     change = change.set("low", s(least.sort_key()));
                 }
-                let write = change.of(Table::Webhooks, key(&pk, sk)).returning_new();
+                let write = change.of(Table::Webhooks, key(keys::webhook_lane(&slot))).returning_new();
                 if let Wrote::Done(item) = self.write(write).await? {
                     return self.after_notify(slot, item, due_at).await;
                 }
@@ -171,14 +170,13 @@ impl Store {
             return Ok(NotifyResult { wake: None });
         }
         if seen > due_at.as_millis() {
-            let sooner = Change::default()
+            let sooner = RowUpdate::default()
                 .set("dueAt", n(due_at.as_millis()))
                 .remove("planned")
                 .when("#dueAt = :seen")
                 .bind(":seen", n(seen));
-            let (pk, sk) = keys::webhook_lane(&slot);
             // Refused if another writer changed the due time.
-            self.write(sooner.of(Table::Webhooks, key(pk, sk))).await?;
+            self.write(sooner.of(Table::Webhooks, key(keys::webhook_lane(&slot)))).await?;
         }
         Ok(NotifyResult { wake: (!is_leased).then(|| lane.pace.track(now)) })
     }
@@ -194,9 +192,9 @@ impl Store {
 }
 
 /// The change that notifies a webhook lane of work. The first notification creates the lane.
-pub(crate) fn lane_change(slot: Slot, due_at: Timestamp) -> Change {
+pub(crate) fn lane_change(slot: Slot, due_at: Timestamp) -> RowUpdate {
     let shard = keys::due_shard(&domain::LaneId::Webhook(slot));
-    Change::default()
+    RowUpdate::default()
         .set_if_absent("kind", s("lane"))
         .set_if_absent("sv", n(crate::dynamodb::item::SCHEMA))
         .set_if_absent("dueAt", n(due_at.as_millis()))

@@ -10,7 +10,7 @@ use super::lane::{SortKey, WebhookLane};
 use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{Item, SK, key, n, read, row, s, text};
 use crate::dynamodb::read::Query;
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table, keys};
 
@@ -71,8 +71,10 @@ impl Store {
         let due_at = now.plus(rescue);
         let change =
             lane_change(job.slot, due_at).set("hasJobs", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
-        let (pk, sk) = keys::webhook_lane(&job.slot);
-        let notified = match self.write(change.of(Table::Webhooks, key(&pk, sk)).returning_new()).await? {
+        let notified = match self
+            .write(change.of(Table::Webhooks, key(keys::webhook_lane(&job.slot))).returning_new())
+            .await?
+        {
             Wrote::Done(item) => item,
             Wrote::Refused(_) => return Ok((is_new, NotifyResult { wake: None })),
         };
@@ -152,7 +154,7 @@ impl Store {
         let now = self.now();
         let mut next = LaneJob { job: Job { state, updated_at: now, ..progress.clone() }, ..of.clone() };
         next.position = page.position.clone().or(next.position);
-        let change = Change::default()
+        let change = RowUpdate::default()
             .set("state", s(state.as_str()))
             .set("attempted", n(progress.attempted))
             .set("delivered", n(progress.delivered))
@@ -170,7 +172,7 @@ impl Store {
     /// Cancels the rest of a job. Returns `false` if there is no active one. One round trip.
     pub async fn cancel_job(&self, of: &LaneJob) -> Result<bool, StoreError> {
         let now = self.now();
-        let change = Change::default()
+        let change = RowUpdate::default()
             .set("state", s(JobState::Cancelled.as_str()))
             .set("updatedAt", n(now.as_millis()))
             .when(IS_ACTIVE_OR_SO)
@@ -181,12 +183,12 @@ impl Store {
 
 impl LaneJob {
     /// A change of the row, under the condition that it is of this job and not of a later request for it.
-    fn change(&self, change: Change) -> Write {
+    fn change(&self, change: RowUpdate) -> Write {
         let change = change
             .when("#createdAt = :createdAt")
             .name("createdAt")
             .bind(":createdAt", n(self.job.created_at.as_millis()));
-        change.of(Table::Webhooks, key(keys::slot(&self.job.slot), keys::job(self.job.id)))
+        change.of(Table::Webhooks, key((keys::slot(&self.job.slot), keys::job(self.job.id))))
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::StoreError;
 use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{Item, n, read, s};
-use crate::dynamodb::update::Change;
+use crate::dynamodb::update::RowUpdate;
 
 /// The form of a key in its row. It sorts like the key, because a moment has a fixed number of digits.
 pub(crate) trait SortKey: Sized {
@@ -74,7 +74,7 @@ pub struct WebhookLane {
 impl WebhookLane {
     /// Adds to the change that leases the lane. If events were recorded before the place up to which the lane
     /// was processed (`is_late`), the watermark goes back to them.
-    pub(crate) fn add_to_lease(change: Change, is_late: bool) -> Change {
+    pub(crate) fn add_to_lease(change: RowUpdate, is_late: bool) -> RowUpdate {
         let change = change.remove("low").name("low").name("base");
         if is_late {
             change.copy("base", "low").when("#low < #base")
@@ -85,7 +85,7 @@ impl WebhookLane {
 
     /// Adds to the change that releases the lane. If `is_marked`, the release requires that all work the lane
     /// was notified of was read.
-    pub(crate) fn add_to_release(&self, change: Change, is_marked: bool) -> Change {
+    pub(crate) fn add_to_release(&self, change: RowUpdate, is_marked: bool) -> RowUpdate {
         let Pace {
             width,
             quick,

@@ -30,7 +30,6 @@ impl Store {
         secrets: &SigningSecrets,
     ) -> Result<bool, StoreError> {
         let request = self.ids.next().to_string();
-        let (pk, sk) = keys::endpoint_secrets(workspace, endpoint);
         let (mut set, mut remove) = ("#active = :active, lastRequest = :request".to_owned(), vec![]);
         let mut values = vec![];
         match &secrets.next {
@@ -62,14 +61,15 @@ impl Store {
         if !remove.is_empty() {
             expression = format!("{expression} REMOVE {}", remove.join(", "));
         }
-        let write = Write::update(Table::Secrets, key(pk, sk), expression)
-            .when(format!("#active = :seenActive AND {seen_next}"))
-            .name("#active", "active")
-            .name("#next", "next")
-            .name("#previous", "previous")
-            .bind(":active", s(secrets.active.expose()))
-            .bind(":seenActive", s(seen.active.expose()))
-            .bind(":request", s(&request));
+        let write =
+            Write::update(Table::Secrets, key(keys::endpoint_secrets(workspace, endpoint)), expression)
+                .when(format!("#active = :seenActive AND {seen_next}"))
+                .name("#active", "active")
+                .name("#next", "next")
+                .name("#previous", "previous")
+                .bind(":active", s(secrets.active.expose()))
+                .bind(":seenActive", s(seen.active.expose()))
+                .bind(":request", s(&request));
         let write = values.into_iter().fold(write, |write, (name, value)| write.bind(name, value));
         Ok(match self.write(write).await? {
             Wrote::Done(_) => true,
@@ -86,8 +86,8 @@ pub(crate) fn secrets_row(endpoint: &WebhookEndpoint, secrets: &EndpointSecrets)
 /// Part of a transaction that replaces a version of the endpoint, so the row exists: replaces the customer's API key.
 /// The signing secrets stay.
 pub(crate) fn new_api_key(workspace: WorkspaceId, endpoint: EndpointId, api_key: &ReceiverKey) -> Write {
-    let (pk, sk) = keys::endpoint_secrets(workspace, endpoint);
-    Write::update(Table::Secrets, key(pk, sk), "SET apiKey = :apiKey").bind(":apiKey", s(api_key.expose()))
+    Write::update(Table::Secrets, key(keys::endpoint_secrets(workspace, endpoint)), "SET apiKey = :apiKey")
+        .bind(":apiKey", s(api_key.expose()))
 }
 
 /// `W#H#<endpoint id>` / `S`.

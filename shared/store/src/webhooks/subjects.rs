@@ -131,7 +131,7 @@ impl Store {
     /// attempt after the first.
     pub async fn redact_event(&self, event: &Event, body: &[u8], forgets: bool) -> Result<(), StoreError> {
         let (pk, sk) = keys::event(event.workspace_id, event.id);
-        let redacted = Write::update(Table::Webhooks, key(&pk, sk), "SET body = :body")
+        let redacted = Write::update(Table::Webhooks, key((&pk, sk)), "SET body = :body")
             .when("attribute_exists(pk)")
             .bind(":body", AttributeValue::B(Blob::new(body)))
             .returning_new();
@@ -139,7 +139,7 @@ impl Store {
         let Wrote::Done(item) = self.write(redacted).await? else { return Ok(()) };
         for slot in recorded(item)?.slots {
             let place = HomeKey { at: event.at, event: event.id };
-            let home = key(keys::slot(&slot), place.sort_key());
+            let home = key((keys::slot(&slot), place.sort_key()));
             let answer = Write::update(Table::Webhooks, home, "REMOVE #first.#answer")
                 .when("attribute_exists(#first.#answer)")
                 .name("#first", "first")
@@ -148,7 +148,7 @@ impl Store {
             let attempts =
                 Query::of(Table::Webhooks, keys::slot(&slot)).begins_with(keys::attempts(event.id));
             for item in self.query_all(attempts.with_expired()).await? {
-                let attempt = key(text(&item, PK), text(&item, SK));
+                let attempt = key((text(&item, PK), text(&item, SK)));
                 let answer = Write::update(Table::Webhooks, attempt, "REMOVE #answer")
                     .when("attribute_exists(#answer)")
                     .name("#answer", "answer");
@@ -157,7 +157,7 @@ impl Store {
         }
         if forgets {
             let (pk, sk) = keys::event(event.workspace_id, event.id);
-            let done = Write::update(Table::Webhooks, key(pk, sk), "REMOVE about");
+            let done = Write::update(Table::Webhooks, key((pk, sk)), "REMOVE about");
             self.write(done.when("attribute_exists(pk)")).await?;
         }
         Ok(())

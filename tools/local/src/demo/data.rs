@@ -3,9 +3,9 @@
 /// A workspace of the demo.
 pub(super) struct Demo {
     pub(super) name: &'static str,
-    pub(super) users: [Person; 4],
+    pub(super) users: [DemoUser; 4],
     /// A user that the demo creates and then disables.
-    pub(super) former_user: Person,
+    pub(super) former_user: DemoUser,
     pub(super) team: &'static str,
     pub(super) contacts: &'static str,
     pub(super) brands: &'static [Brand],
@@ -16,7 +16,7 @@ pub(super) struct Demo {
 }
 
 /// E-mail address, first name and last name.
-pub(super) type Person = (&'static str, &'static str, &'static str);
+pub(super) type DemoUser = (&'static str, &'static str, &'static str);
 
 /// An attribute: CLOSED if it has `values`, otherwise OPEN.
 pub(super) struct Definition {

@@ -24,7 +24,7 @@ use super::http_server::{Answer, Asked, Reaction, Server, empty, json as json_an
 use super::ledger::{Ledger, joined, now, path, since_epoch};
 use super::whatsapp::{self, Fault, Recipient};
 use files::{DOWNLOADS, Download, Files};
-use person::Person;
+use person::CustomerIds;
 use statuses::{Accepted, course};
 use webhooks::{NotPosted, Poster, Webhooks};
 
@@ -398,7 +398,7 @@ impl Messages {
         // As at Meta, the answer names the recipient only in the way in which the call did.
         let contact = match &to {
             Recipient::Number(digits) => {
-                json!({ "input": body["to"], "wa_id": Person::of_number(digits).wa_id })
+                json!({ "input": body["to"], "wa_id": CustomerIds::of_number(digits).wa_id })
             }
             Recipient::UserId(user_id) => json!({ "input": user_id, "user_id": user_id }),
         };

@@ -7,8 +7,8 @@ use domain::media::SentAs;
 use serde_json::{Map, Value, json};
 
 use super::files::{File, MediaFault};
-use super::line::{self, ACCOUNT, Change, display_number};
-use super::person::Person;
+use super::line::{self, ACCOUNT, WebhookChange, display_number};
+use super::person::CustomerIds;
 use crate::simulator::whatsapp::{digits, is_user_id};
 
 /// The most items of one request.
@@ -16,7 +16,7 @@ const MOST_ITEMS: usize = 100;
 
 /// What a request makes.
 pub(super) struct Inbound {
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<WebhookChange>,
     /// The ids of the messages.
     pub(super) ids: Vec<String>,
     pub(super) files: Vec<File>,
@@ -148,7 +148,7 @@ fn add(inbound: &mut Inbound, fields: &Map<String, Value>, given: &Given<'_>) ->
         (Make::TemplateStatus, None) => return Err("businessAccountId is required".to_owned()),
         (_, account) => account.unwrap_or(ACCOUNT).to_owned(),
     };
-    inbound.changes.push(Change { account, field: field.to_owned(), value });
+    inbound.changes.push(WebhookChange { account, field: field.to_owned(), value });
     Ok(())
 }
 
@@ -201,7 +201,7 @@ impl<'a> Item<'a> {
     }
 
     /// The number and the user id in these two fields.
-    fn person(&self, number: &str, user_id: &str) -> Result<Person, String> {
+    fn person(&self, number: &str, user_id: &str) -> Result<CustomerIds, String> {
         let id = self.text(user_id)?;
         if id.is_some_and(|id| !is_user_id(id)) {
             return Err(format!("{user_id} must be a user id, such as ES.1000"));
@@ -209,13 +209,13 @@ impl<'a> Item<'a> {
         let id = id.map(str::to_owned);
         match self.text(number)? {
             None if id.is_none() => Err(format!("{number} or {user_id} is required")),
-            None => Ok(Person { wa_id: None, user_id: id }),
+            None => Ok(CustomerIds { wa_id: None, user_id: id }),
             Some(given) => {
                 let digits = digits(given).ok_or_else(|| {
                     format!("{number} must be a phone number with country code, such as +34600111222")
                 })?;
-                let person = Person::of_number(&digits);
-                Ok(Person { user_id: id.or(person.user_id), ..person })
+                let person = CustomerIds::of_number(&digits);
+                Ok(CustomerIds { user_id: id.or(person.user_id), ..person })
             }
         }
     }

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 pub(super) const ACCOUNT: &str = "1000000000000000";
 
 /// One change of a webhook.
-pub(super) struct Change {
+pub(super) struct WebhookChange {
     pub(super) account: String,
     pub(super) field: String,
     pub(super) value: Value,
 }
 
 /// A webhook with these changes, each in an entry of its own.
-pub(super) fn webhook(changes: &[Change]) -> Value {
-    let entry = |change: &Change| json!({ "id": change.account, "changes": [{ "field": change.field, "value": change.value }] });
+pub(super) fn webhook(changes: &[WebhookChange]) -> Value {
+    let entry = |change: &WebhookChange| json!({ "id": change.account, "changes": [{ "field": change.field, "value": change.value }] });
     let entries: Vec<Value> = changes.iter().map(entry).collect();
     json!({ "object": "whatsapp_business_account", "entry": entries })
 }

@@ -8,12 +8,12 @@ use crate::simulator::whatsapp::Recipient;
 
 /// A customer. At least one of the two ids is present.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Person {
+pub(super) struct CustomerIds {
     pub(super) wa_id: Option<String>,
     pub(super) user_id: Option<String>,
 }
 
-impl Person {
+impl CustomerIds {
     /// The customer behind a dialled number.
     pub(super) fn of_number(digits: &str) -> Self {
         let wa_id = wa_id(digits);
@@ -91,8 +91,8 @@ mod tests {
             ("4915112345678", "4915112345678", "XX.10004915112345678"),
         ];
         for (dialled, wa_id, user_id) in rows {
-            let person = Person { wa_id: Some(wa_id.to_owned()), user_id: Some(user_id.to_owned()) };
-            assert_eq!(Person::of_number(dialled), person);
+            let person = CustomerIds { wa_id: Some(wa_id.to_owned()), user_id: Some(user_id.to_owned()) };
+            assert_eq!(CustomerIds::of_number(dialled), person);
         }
     }
 }

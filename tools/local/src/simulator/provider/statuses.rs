@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::line::{self, ACCOUNT, Change};
-use super::person::Person;
+use super::line::{self, ACCOUNT, WebhookChange};
+use super::person::CustomerIds;
 use crate::simulator::whatsapp::Recipient;
 
 /// A message that the provider accepted.
@@ -63,7 +63,7 @@ impl Course {
 }
 
 /// As at Meta, a `failed` status names the recipient only as the call did, and has no contact beside it.
-fn change(kind: Kind, message: &Accepted) -> Change {
+fn change(kind: Kind, message: &Accepted) -> WebhookChange {
     let word = match kind {
         Sent => "sent",
         Delivered => "delivered",
@@ -75,7 +75,7 @@ fn change(kind: Kind, message: &Accepted) -> Change {
         status["biz_opaque_callback_data"] = json!(data);
     }
     let mut value = line::value(&message.line);
-    let mut person = Person::of(&message.to);
+    let mut person = CustomerIds::of(&message.to);
     if let Failed = kind {
         if let Recipient::Number(_) = message.to {
             person.user_id = None;
@@ -96,5 +96,5 @@ fn change(kind: Kind, message: &Accepted) -> Change {
         status["recipient_user_id"] = json!(user_id);
     }
     value["statuses"] = json!([status]);
-    Change { account: ACCOUNT.to_owned(), field: "messages".to_owned(), value }
+    WebhookChange { account: ACCOUNT.to_owned(), field: "messages".to_owned(), value }
 }
