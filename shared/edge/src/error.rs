@@ -408,7 +408,9 @@ impl From<Arc<StoreError>> for ApiError {
     fn from(error: Arc<StoreError>) -> Self {
         match *error {
             StoreError::Busy(_) => Self::Busy(error),
-            StoreError::Failed(_) | StoreError::Unreadable { .. } => Self::Unexpected(error),
+            StoreError::Failed(_) | StoreError::NoPersonKey(_) | StoreError::Unreadable { .. } => {
+                Self::Unexpected(error)
+            }
         }
     }
 }

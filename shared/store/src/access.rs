@@ -1,6 +1,7 @@
-//! Access control: API keys, rate limits, idempotency keys, and the keys that encrypt cursors.
+//! Access control: API keys, rate limits, idempotency keys, the keys that encrypt cursors, and the person key.
 
 pub(crate) mod api_keys;
 pub(crate) mod cursor_keys;
 pub(crate) mod idempotency;
 pub(crate) mod limiter;
+pub(crate) mod person_key;

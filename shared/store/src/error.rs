@@ -17,6 +17,10 @@ pub enum StoreError {
     /// The call or the answer was not as this code expects, such as a missing table or a missing permission.
     #[error("the store refused the call")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
+    /// The deployment has no person key, or another one than that with which its rows were made. What needs the key
+    /// stays undone until the right one is back.
+    #[error("the person key cannot be used: {0}")]
+    NoPersonKey(&'static str),
     /// This release cannot read a row: an attribute is missing or invalid, or the schema is newer than the
     /// release.
     #[error("row {key} cannot be read: {reason}")]

@@ -4,8 +4,8 @@
 //! - `api-keys` by the key's SHA-256: this look-up finds the workspace;
 //! - `limits` by workspace and key id, kept for 400 days, or by the workspace of a lead as the request names it, kept for a day;
 //! - the `due` index by shard, which the sweeper reads for all workspaces;
-//! - rows of the platform (the cursor key, the provider's apps, its templates, the claims of lines, the accounts of lines, the list of workspaces), under
-//!   the nil UUID ([`PLATFORM`]).
+//! - rows of the platform (the cursor key, the person key, the provider's apps, its templates, the claims of lines, the accounts of
+//!   lines, the list of workspaces), under the nil UUID ([`PLATFORM`]).
 
 use domain::contact::search::{PHONE_PREFIX, PhoneEnd};
 use domain::{
@@ -139,6 +139,11 @@ pub(crate) fn line_throttle(workspace: WorkspaceId, channel: &ChannelId) -> (Str
 /// The keys that encrypt cursors (table `secrets`).
 pub(crate) fn cursor_keys() -> (String, &'static str) {
     (format!("{PLATFORM}#X"), "X")
+}
+
+/// The person key (table `secrets`), and its fingerprint (table `workspaces`).
+pub(crate) fn person_key() -> (String, &'static str) {
+    (format!("{PLATFORM}#HK"), "K")
 }
 
 /// The partition of the provider's apps (table `secrets`).

@@ -41,6 +41,8 @@ const LINE_CLAIM_MEMORY: Duration = Duration::from_secs(30);
 const LINE_TOKEN_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers a workspace's onboarding.
 const ONBOARDING_MEMORY: Duration = Duration::from_secs(60 * 60);
+/// How long a process remembers the person key. It never changes, but a restored table may hold another one.
+const PERSON_KEY_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers the number of shards of a workspace's lists. It is shorter than the minute
 /// that an operator waits between raising the number of shards to read and the number to write.
 const SHARD_MEMORY: Duration = Duration::from_secs(30);
@@ -58,6 +60,7 @@ pub(crate) struct Memories {
     pub(crate) lines: Remembered<domain::Lines>,
     pub(crate) line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
     pub(crate) onboardings: Memory<domain::WorkspaceId, domain::Onboarding>,
+    pub(crate) person_key: Memory<(), Arc<domain::PersonKey>>,
     pub(crate) shards: Memory<domain::WorkspaceId, Shards>,
 }
 
@@ -81,6 +84,7 @@ impl Store {
             lines: Remembered::new(bytes_of_lines),
             line_tokens: Memory::new(LINE_TOKEN_MEMORY),
             onboardings: Memory::new(ONBOARDING_MEMORY),
+            person_key: Memory::new(PERSON_KEY_MEMORY),
             shards: Memory::new(SHARD_MEMORY),
         };
         Self { db, tables, clock, ids, memories: Arc::new(memories), retention: Retention::default() }

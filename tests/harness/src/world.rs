@@ -63,6 +63,7 @@ impl World {
         world.workspace(workspace).await;
         world.key = world.key_with(workspace, &["*"], |_| ()).await;
         done(world.db.store().ensure_cursor_key([7; 32]).await);
+        done(world.db.store().ensure_person_key([9; 32]).await);
         world
     }
 

@@ -295,7 +295,9 @@ impl From<StoreError> for Refusal {
         match &error {
             _ if error.is_missing_table() => Self::MissingTable,
             StoreError::Busy(_) => Self::Unreachable(deepest(&error)),
-            StoreError::Failed(_) | StoreError::Unreadable { .. } => Self::Stack(deepest(&error)),
+            StoreError::Failed(_) | StoreError::NoPersonKey(_) | StoreError::Unreadable { .. } => {
+                Self::Stack(deepest(&error))
+            }
         }
     }
 }

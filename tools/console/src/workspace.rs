@@ -71,8 +71,10 @@ async fn create(console: &Console, name: &str, id: Option<WorkspaceId>) -> Resul
     let store = &console.store;
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
     let workspace = Workspace::new(id, name, store.now()).map_err(unfit("The name is invalid"))?;
-    // A deployment's first workspace needs the key that seals cursors, so the key must exist before the workspace.
+    // A deployment's first workspace needs the key that seals cursors and the person key, so both must exist before the
+    // workspace.
     store.ensure_cursor_key(console.entropy()).await?;
+    store.ensure_person_key(console.entropy()).await?;
     if !store.create_workspace(&workspace).await? {
         return Err(Refusal::WorkspaceExists(id));
     }

@@ -19,6 +19,7 @@ mod limiter;
 mod lists;
 mod media;
 mod messages;
+mod person_key;
 mod reached;
 mod reads;
 mod retention;

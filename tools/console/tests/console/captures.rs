@@ -79,7 +79,7 @@ async fn enabling_sets_up_capture_with_a_key_and_never_shows_the_secret() {
     assert_json_snapshot!(enabled, @r#"
     {
       "brandId": "a",
-      "captureKey": "lck_fiYb5yjpVDv3vS6ILiHWlxSk",
+      "captureKey": "lck_LiHWlxSkBDeybSpC1i0RRxBf",
       "createdAt": "2026-01-02T03:04:05.678Z",
       "dailyCap": null,
       "enabled": true,
@@ -102,7 +102,7 @@ async fn enabling_sets_up_capture_with_a_key_and_never_shows_the_secret() {
     assert_eq!(pages.json(&["capture", "show"]).await, enabled);
     assert_snapshot!(pages.desk.run(&pages.within(&["capture", "show"])).await.out, @"
     enabled             yes
-    capture key         lck_fiYb5yjpVDv3vS6ILiHWlxSk
+    capture key         lck_LiHWlxSkBDeybSpC1i0RRxBf
     origins             https://www.aster.example
     brand               a
     template            00000000-0000-4000-8000-000000000004

@@ -28,7 +28,7 @@ async fn a_key_is_shown_once_and_then_listed_without_its_secret_value() {
         .await;
     assert_json_snapshot!(made, @r#"
     {
-      "apiKey": "msk_fiYb5yjpVDv3vS6ILiHWlxSkBDeybSpCUV9ng3",
+      "apiKey": "msk_LiHWlxSkBDeybSpC1i0RRxBfrCNtHSY71lYJS2",
       "burst": 9,
       "createdAt": "2026-01-02T03:04:05.678Z",
       "expiresAt": "2027-01-31T00:00:00.000Z",
@@ -77,7 +77,7 @@ async fn people_are_told_to_save_the_key() {
     let ran = desk.run(&["key", "create", "--workspace", &workspace, "--name", "CRM", "--scope", "*"]).await;
     assert_eq!(ran.status, 0);
     assert_snapshot!(ran.out, @"
-    API key  msk_fiYb5yjpVDv3vS6ILiHWlxSkBDeybSpCUV9ng3
+    API key  msk_LiHWlxSkBDeybSpC1i0RRxBfrCNtHSY71lYJS2
     key      00000000-0000-4000-8000-000000000004
     name     CRM
     scopes   *

@@ -39,7 +39,7 @@ async fn an_endpoint_is_created_with_a_secret_that_is_shown_once() {
     assert_json_snapshot!(made, @r#"
     {
       "endpointId": "00000000-0000-4000-8000-000000000004",
-      "secret": "whsec_ISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0A=",
+      "secret": "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVpbXF1eX2A=",
       "url": "https://hooks.example.com:8443/in?x=1"
     }
     "#);
@@ -417,7 +417,7 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
     assert_json_snapshot!(rotated, @r#"
     {
       "endpointId": "00000000-0000-4000-8000-000000000004",
-      "secret": "whsec_QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVpbXF1eX2A=",
+      "secret": "whsec_YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXp7fH1+f4A=",
       "signatures": 2
     }
     "#);

@@ -30,13 +30,19 @@ async fn a_workspace_is_created_and_shown() {
 }
 
 #[tokio::test]
-async fn the_first_workspace_creates_the_cursor_key_and_the_second_keeps_it() {
+async fn the_first_workspace_creates_the_keys_of_the_deployment_and_the_second_keeps_them() {
     let desk = Desk::new().await;
     desk.json(&["workspace", "create", "--name", "One"]).await;
-    let first = desk.db.store().cursor_keys().await.unwrap();
+    let keys = async || {
+        // Each process has a memory of its own.
+        let store = desk.db.store_of("contacts");
+        (store.cursor_keys().await.unwrap(), desk.db.store().person_key().await.unwrap())
+    };
+    let first = keys().await;
+    assert_ne!(first.0.current.bytes(), first.1.bytes());
     desk.json(&["workspace", "create", "--name", "Two"]).await;
-    assert!(!desk.db.store().ensure_cursor_key([0; 32]).await.unwrap());
-    assert_eq!(desk.db.store().cursor_keys().await.unwrap(), first);
+    desk.db.clock().advance(std::time::Duration::from_secs(300));
+    assert_eq!(keys().await, first);
 }
 
 #[tokio::test]
