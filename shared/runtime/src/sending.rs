@@ -27,7 +27,7 @@ impl SendRules {
             Duration::ZERO => Err("must be at least 1 second".to_owned()),
             call => Ok(call),
         })?;
-        let lease = settings.read_with("SEND_LEASE_SECONDS", |text| match seconds(text, 90)? {
+        let lease = settings.read_with("SEND_LEASE_SECONDS", |text| match seconds(text, 65)? {
             lease if lease > call => Ok(lease),
             _ => Err("must be longer than SEND_TIMEOUT_SECONDS".to_owned()),
         })?;
