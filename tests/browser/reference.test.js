@@ -94,26 +94,18 @@ test('a link to a field of a folded response shows the field', async () => {
   assert.match(await again.locator('.found').innerText(), /^Retry-After/);
 });
 
-test('the copied request of an operation is answered by the running stack', async () => {
+test('the copied request of every operation succeeds on the running stack', async () => {
   const page = await reference();
-  const copied = async (title) => {
-    await page.getByRole('button', { name: `Copy the request: ${title}`, exact: true }).click();
-    await page.getByRole('status').getByText('Copied').first().waitFor();
-    return page.evaluate(() => navigator.clipboard.readText());
-  };
-  for (const [title, status] of [
-    ['List and search contacts', 200],
-    ['Read a contact', 200],
-    ['Update a contact', 200],
-    ['Read an internal user', 200],
-    ['Create a conversation', 201],
-    ['Send a lead', 202],
-    ['Preflight request of a browser', 204],
-    ['Get the script for pages', 200],
-  ]) {
-    const command = `${await copied(title)} \\\n  -o /dev/null -w '%{http_code}'`;
+  const buttons = page.getByRole('button', { name: /^Copy the request: / });
+  assert.equal(await buttons.count(), await page.locator('.curl').count());
+  for (const button of await buttons.all()) {
+    await page.evaluate(() => navigator.clipboard.writeText(''));
+    await button.click();
+    await page.waitForFunction(async () => (await navigator.clipboard.readText()) !== '');
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    const command = `${copied} \\\n  -o /dev/null -w '%{http_code}'`;
     const answer = execFileSync('sh', ['-c', command], { encoding: 'utf8', env: { ...process.env, KEY: workspace.apiKey } });
-    assert.equal(answer, String(status), command);
+    assert.match(answer, /^2/, command);
   }
 });
 

@@ -1,6 +1,7 @@
 //! The demo: workspaces with data. The demo creates them through the console, as an operator would.
 
 mod data;
+mod tenant;
 
 use std::time::Duration;
 
@@ -12,10 +13,11 @@ use crate::Problem;
 use crate::checkout::Checkout;
 use crate::console::Console;
 use crate::progress::Progress;
-use crate::simulator::Receiver;
+use crate::simulator::{Entry, Receiver};
 use crate::stack_file::{Office, Sending, Workspace, text};
 
 use data::{ATTRIBUTES, DEMOS, Definition, Demo, DemoUser, PLATFORM, READ_ONLY, State};
+use tenant::Tenant;
 
 /// The time limit for the first webhook. After that, provisioning fails.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -50,6 +52,36 @@ pub(crate) async fn provision(
     Ok(workspaces)
 }
 
+/// Lets a tenant's program work in the first workspace, and waits for the webhooks of that work.
+pub(crate) async fn work(
+    progress: &Progress,
+    workspaces: &mut [Workspace],
+    api_url: &str,
+    receiver: &Receiver,
+) -> Result<(), Problem> {
+    let Some(workspace) = workspaces.first_mut() else { return Ok(()) };
+    let step = progress.step("Working as a tenant");
+    workspace.work = Some(Tenant { api_url, workspace }.work().await?);
+    let is_told = |entries: &[Entry]| {
+        WORK.iter().all(|event| entries.iter().any(|entry| is_of(entry, &workspace.workspace_id, event)))
+    };
+    timeout(LONGEST_WAIT, receiver.ledger().until(is_told)).await.map_err(|_| {
+        Problem::new(format!("The webhooks {} of the demo do not arrive.", WORK.join(" and ")))
+    })?;
+    receiver.ledger().clear();
+    step.done();
+    Ok(())
+}
+
+/// The events of a tenant's work.
+const WORK: [&str; 2] = ["conversation.created", "message.created"];
+
+/// Whether a request that the receiver got is this event of this workspace.
+fn is_of(entry: &Entry, workspace_id: &str, event: &str) -> bool {
+    let body: Option<Value> = entry.body_bytes().ok().and_then(|body| serde_json::from_slice(&body).ok());
+    body.is_some_and(|body| body["workspaceId"] == workspace_id && body["eventType"] == event)
+}
+
 /// Creates a workspace with everything except its webhook endpoint.
 async fn fill(
     demo: &Demo,
@@ -62,7 +94,7 @@ async fn fill(
     let operator = Operator { console, workspace_id: &workspace_id };
     let (office, sending) =
         try_join(operator.office(demo, checkout), operator.sending(demo, platforms, landing_page)).await?;
-    Ok(Workspace { workspace_id, office, sending, webhook: Value::Null })
+    Ok(Workspace { workspace_id, office, sending, webhook: Value::Null, work: None })
 }
 
 async fn platform_templates(console: &Console) -> Result<Vec<Value>, Problem> {

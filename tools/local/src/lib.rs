@@ -11,6 +11,7 @@ mod demo;
 mod deployment;
 mod emulator;
 mod guard;
+mod http_client;
 pub mod landing;
 mod options;
 mod ports;

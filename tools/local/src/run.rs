@@ -16,7 +16,7 @@ use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::reference::Deployed;
 use crate::simulator::{Captcha, Provider, Receiver, SimulatedApp};
-use crate::stack_file::{Office, StackFile, Workspace, text};
+use crate::stack_file::{Office, StackFile, Work, Workspace, text};
 use crate::validator::Validator;
 use crate::{Problem, build, demo, prerequisites, provider_app, venv};
 
@@ -77,7 +77,10 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         webhook_url: format!("{}/api/v1/whatsapp/{}", urls.provider_events_url, app.app_id),
     });
     let workspaces = if options.demo {
-        demo::provision(&progress, &checkout, &console, &receiver, &landing.url()).await?
+        let mut workspaces =
+            demo::provision(&progress, &checkout, &console, &receiver, &landing.url()).await?;
+        demo::work(&progress, &mut workspaces, &urls.api_url, &receiver).await?;
+        workspaces
     } else {
         Vec::new()
     };
@@ -130,6 +133,8 @@ fn open(landing: &Landing, urls: &Urls, workspaces: &[Workspace]) {
 /// Ids in the examples of `openapi.yaml`, each with an id of this workspace.
 fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
     let Office { users, attributes, contacts, .. } = &workspace.office;
+    let made =
+        |pick: fn(&Work) -> &Value, field: &str| workspace.work.as_ref().map(|work| text(pick(work), field));
     let attribute = |category: &str| {
         attributes.iter().find(|found| found["category"] == category && found["archived"] == false)
     };
@@ -140,6 +145,9 @@ fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
         ("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90", Some(workspace.workspace_id.clone())),
         ("a18eabcd-ae14-4325-9568-1c361b76a862", first(contacts, "id")),
         ("2f24fcc0-e1da-40d4-a496-7dcd00f4546d", first(users, "id")),
+        ("0d5fb9d1-2f0e-4f52-9d57-0c1c5f8f6f10", made(|work| &work.conversation, "id")),
+        ("5a7d9f0e-41b2-4b3f-9d0e-8c6c7f1e2d3c", made(|work| &work.message, "messageId")),
+        ("9c1b1f0a-0d5e-4f43-8a55-6c2c1f1f4b77", made(|work| &work.file, "mediaId")),
         ("ada.okafor@example.com", first(users, "email")),
         ("711f90e5-3baa-43bc-a891-271ec7772b40", attribute("OPEN").map(|open| text(open, "id"))),
         ("1a6d1c0e-5a41-4a39-8f3e-5b1d5f0f7a55", closed.map(|closed| text(closed, "id"))),

@@ -54,6 +54,17 @@ pub(crate) struct Workspace {
     #[serde(flatten)]
     pub(crate) sending: Sending,
     pub(crate) webhook: Value,
+    /// Of the first workspace.
+    #[serde(flatten)]
+    pub(crate) work: Option<Work>,
+}
+
+/// What a tenant's program made with the first contact: a conversation, a note in it, and a file.
+#[derive(Debug, Serialize)]
+pub(crate) struct Work {
+    pub(crate) conversation: Value,
+    pub(crate) message: Value,
+    pub(crate) file: Value,
 }
 
 /// A workspace's keys, users, attributes and contacts.

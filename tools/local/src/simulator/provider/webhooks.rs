@@ -7,20 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
-use http::header::{CONTENT_TYPE, HOST};
+use http::header::CONTENT_TYPE;
 use http::{Request, Uri};
-use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::Sha256;
-use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
+use crate::http_client;
 use crate::simulator::ledger::{Ledger, now};
 
 /// The time limit of one attempt.
@@ -55,20 +52,15 @@ pub struct SimulatedApp {
 }
 
 impl SimulatedApp {
-    /// The URL's host and port.
-    fn address(&self) -> Result<(Uri, String, u16), &'static str> {
-        const UNFIT: &str = "webhookUrl must be an http URL with a host";
-        let url: Uri = self.webhook_url.parse().map_err(|_| UNFIT)?;
-        let host = url.host().filter(|_| url.scheme_str() == Some("http")).ok_or(UNFIT)?.to_owned();
-        let port = url.port_u16().unwrap_or(80);
-        Ok((url, host, port))
-    }
-
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if self.app_id.is_empty() || self.app_secret.is_empty() {
             return Err("appId and appSecret must not be empty");
         }
-        self.address().map(drop)
+        let url: Result<Uri, _> = self.webhook_url.parse();
+        match url {
+            Ok(url) if url.scheme_str() == Some("http") && url.host().is_some() => Ok(()),
+            _ => Err("webhookUrl must be an http URL with a host"),
+        }
     }
 
     /// The value of `X-Hub-Signature-256` for these bytes.
@@ -81,26 +73,12 @@ impl SimulatedApp {
 
     /// Posts the bytes once. Returns the status of the answer.
     async fn post(&self, body: Bytes) -> io::Result<u16> {
-        let (url, host, port) = self.address().map_err(io::Error::other)?;
-        let authority = url.authority().map_or_else(|| host.clone(), ToString::to_string);
-        let request = Request::post(url.path_and_query().map_or("/", |path| path.as_str()))
-            .header(HOST, authority)
+        let request = Request::post(&self.webhook_url)
             .header(CONTENT_TYPE, "application/json")
             .header("x-hub-signature-256", self.signature(&body).unwrap_or_default())
-            .body(Full::new(body))
+            .body(body)
             .map_err(io::Error::other)?;
-        let stream = TcpStream::connect((host.as_str(), port)).await?;
-        let (mut sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-        let exchange = async move {
-            let answer = sender.send_request(request).await?;
-            let status = answer.status().as_u16();
-            answer.into_body().collect().await?;
-            // The connection ends now, because its sender is dropped.
-            Ok(status)
-        };
-        let (answer, _) = futures::join!(exchange, connection);
-        answer.map_err(|error: hyper::Error| io::Error::other(error))
+        Ok(http_client::send(request).await?.status().as_u16())
     }
 }
 
