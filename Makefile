@@ -10,7 +10,7 @@ CLIENTS := tests/contract/clients
 FUNCTIONS := $(notdir $(wildcard functions/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build release engine numbering hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures soak simulate fuzz fuzz-api rust-client mutations mutants smoke build release engine numbering hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -59,6 +59,10 @@ fuzz: machine-fuzzes ## run each target of tests/fuzz for a minute, guided by co
 fuzz-api: $(VENV)/installed ## send random API requests and check them against openapi.yaml (MINUTES=15; SEED=... repeats a run)
 	@cargo build --workspace --bins --locked
 	@$(VENV)/bin/python tests/contract/run.py fuzz $(or $(MINUTES),15) $(SEED)
+
+rust-client: $(VENV)/installed ## let the client that progenitor makes from openapi-3.0.yaml call every operation (minutes the first time)
+	@cargo build --workspace --bins --locked
+	@$(VENV)/bin/python tests/contract/run.py rust
 
 mutations: machine-runs ## remove each condition of the store's writes in turn, and list those that no test misses (half an hour; ONLY=leads takes some)
 	@cargo build --workspace --all-targets --locked

@@ -2,7 +2,8 @@
 
     openapi_3_0.py      writes the file
 
-What 3.0 cannot say is left out: webhooks, names of properties, examples of schemas. A generator may demand one type for all
+What 3.0 cannot say is left out: webhooks, names of properties, examples of schemas. Preflight requests are left out too:
+browsers make them, and progenitor's clients cannot. A generator may demand one type for all
 failures of an operation, so all failures of an API have the same schema, which says what they have in common.
 """
 
@@ -102,6 +103,8 @@ def made():
     """The text of the file."""
     whole = copy.deepcopy(document())
     del whole["webhooks"]
+    for item in whole["paths"].values():
+        item.pop("options", None)
     whole["openapi"] = "3.0.3"
     whole["info"].pop("summary")
     whole["info"]["license"].pop("identifier")

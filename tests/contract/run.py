@@ -2,6 +2,7 @@
 
     run.py                          what `make test` runs: the same requests each time, about two minutes
     run.py fuzz [MINUTES] [SEED]    different requests each time, 15 minutes by default
+    run.py rust                     builds the client of progenitor, and lets it call every operation
 
 First, test_requests.py compares the document with what the stack reads from requests. `make test` also lets the generated
 clients call every operation (test_driving.py) and runs the programs of docs/quick-start.md (test_quick_start.py). Then
@@ -33,6 +34,8 @@ SURFACES = {
 
 
 def main(arguments):
+    if arguments == ["rust"]:
+        return rust()
     if arguments and (arguments[0] != "fuzz" or len(arguments) > 3):
         return __doc__
     minutes = int(arguments[1]) if len(arguments) > 1 else 15
@@ -57,6 +60,19 @@ def main(arguments):
             # Schemathesis writes its own temporary files beside those of the stack.
             status = subprocess.run(command, cwd=file.parent, env=environment).returncode or status
         return status
+
+
+def rust():
+    target = ROOT / "target" / "clients"
+    manifest = HERE / "clients" / "rust" / "Cargo.toml"
+    command = ["cargo", "build", "--locked", "--manifest-path", manifest, "--target-dir", target]
+    subprocess.run(command, check=True)
+    with running("contract") as file:
+        own = {"STACK_FILE": str(file), "RUST_CLIENT": str(target / "debug" / "rust-client")}
+        environment = os.environ | made(json.loads(file.read_text())) | own
+        tests = [f"{HERE / 'test_driving.py'}::test_progenitor"]
+        command = [BIN / "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *tests]
+        return subprocess.run(command, cwd=ROOT, env=environment).returncode
 
 
 def made(stack):

@@ -24,9 +24,9 @@ def names(whole):
             yield path, method, operation["operationId"], operation.get("parameters"), [*operation["responses"]]
 
 
-def test_the_file_has_every_operation():
+def test_the_file_has_every_operation_but_preflights():
     without = [(*name, statuses) for *name, _, statuses in names(WHOLE)]
-    assert without == [(*name, statuses) for *name, _, statuses in names(document())]
+    assert without == [(*name, statuses) for *name, _, statuses in names(document()) if name[1] != "options"]
 
 
 def test_an_operation_has_one_type_of_failure():

@@ -1,0 +1,198 @@
+//! Calls every operation with the client of progenitor. Prints the name of each operation that succeeded.
+//!
+//! The environment names a running stack (see `../../test_driving.py`).
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures_util::TryStreamExt;
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+progenitor::generate_api!(spec = "../../../../openapi-3.0.yaml", interface = Builder);
+
+use types::{ConversationStatus, MessageDirection, MessageType};
+
+type Failed = Box<dyn std::error::Error>;
+
+/// A typed body from JSON. It fails if the generated type does not fit.
+fn body<T: DeserializeOwned>(json: Value) -> Result<T, Failed> {
+    Ok(serde_json::from_value(json)?)
+}
+
+/// Prints the name of an operation whose response had the expected status and type.
+fn parsed<T>(operation: &str, response: ResponseValue<T>, status: u16) -> ResponseValue<T> {
+    assert_eq!(response.status().as_u16(), status, "{operation}");
+    println!("{operation}");
+    response
+}
+
+/// A running stack, and what the calls need of it.
+struct Stack {
+    integrations: Client,
+    capture: Client,
+    plain: reqwest::Client,
+    workspace: Uuid,
+    values: Value,
+}
+
+impl Stack {
+    fn read() -> Result<Self, Failed> {
+        let values: Value = serde_json::from_str(&std::env::var("CLIENT_STACK")?)?;
+        let text = |field: &str| values[field].as_str().unwrap_or_default();
+        let mut headers = HeaderMap::new();
+        headers.insert("x-api-key", HeaderValue::from_str(text("apiKey"))?);
+        let with_key = reqwest::Client::builder().default_headers(headers).build()?;
+        Ok(Self {
+            integrations: Client::new_with_client(text("baseUrl"), with_key),
+            capture: Client::new(text("captureUrl")),
+            plain: reqwest::Client::new(),
+            workspace: text("workspaceId").parse()?,
+            values: values.clone(),
+        })
+    }
+
+    fn text(&self, field: &str) -> &str {
+        self.values[field].as_str().unwrap_or_default()
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failed> {
+    let stack = Stack::read()?;
+    let conversation = conversations(&stack).await?;
+    contacts(&stack).await?;
+    files(&stack).await?;
+    messages(&stack, conversation).await?;
+    lead_capture(&stack).await
+}
+
+async fn conversations(stack: &Stack) -> Result<Uuid, Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let opening: types::ConversationCreate = body(json!({
+        "participants": {
+            "externals": [{"identifier": stack.text("cellphone"), "identifierType": "PHONE"}],
+            "internals": [{"identifier": stack.text("email"), "identifierType": "EMAIL"}],
+        },
+        "name": "Order 4711",
+        "onboardingTemplates": [],
+    }))?;
+    let request = integrations.create_conversation().workspace_id(*workspace).body(opening);
+    let created = request.idempotency_key(Uuid::new_v4().to_string()).send().await?;
+    let conversation = parsed("createConversation", created, 201).into_inner();
+
+    let request = integrations.list_conversations().workspace_id(*workspace).status(ConversationStatus::Active);
+    let page = parsed("listConversations", request.page_size(1).send().await?, 200);
+    assert_eq!(page.conversations.len(), 1);
+
+    let request = integrations.get_conversation().workspace_id(*workspace);
+    let read = parsed("getConversation", request.conversation_id(conversation.id).send().await?, 200);
+    assert_eq!(read.name, conversation.name);
+
+    let renaming: types::ConversationUpdate = body(json!({"name": "Order 4712"}))?;
+    let request = integrations.update_conversation().workspace_id(*workspace).conversation_id(conversation.id);
+    let etag = read.headers()["etag"].to_str()?.to_owned();
+    let changed = parsed("updateConversation", request.if_match(etag).body(renaming).send().await?, 200);
+    assert_eq!(changed.name.as_ref().map(|name| name.as_str()), Some("Order 4712"));
+    Ok(conversation.id)
+}
+
+async fn contacts(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let request = integrations.list_contacts().workspace_id(*workspace).page_size(5);
+    let page = parsed("listContacts", request.send().await?, 200);
+    let id = page.contacts.first().ok_or("the demo has no contacts")?.id;
+
+    let request = integrations.get_contact().workspace_id(*workspace).contact_id(id);
+    let found = parsed("getContact", request.send().await?, 200);
+
+    let update: types::ContactUpdate = body(json!({"firstName": "Augusta"}))?;
+    let request = integrations.update_contact().workspace_id(*workspace).contact_id(id).body(update);
+    let etag = found.headers()["etag"].to_str()?.to_owned();
+    let changed = parsed("updateContact", request.if_match(etag).send().await?, 200);
+    assert_eq!(changed.first_name.as_deref(), Some("Augusta"));
+
+    let missing = integrations.get_contact().workspace_id(*workspace).contact_id(Uuid::new_v4()).send().await;
+    match missing {
+        Err(Error::ErrorResponse(error)) => assert_eq!((error.status, error.code.as_str()), (404, "SERVICE_CONTACT_0404")),
+        other => panic!("{other:?}"),
+    }
+
+    let request = integrations.list_custom_attributes().workspace_id(*workspace);
+    let attributes = parsed("listCustomAttributes", request.send().await?, 200);
+    assert!(!attributes.custom_attributes.is_empty());
+
+    let user: Uuid = stack.text("userId").parse()?;
+    let request = integrations.get_user().workspace_id(*workspace).user_id(user);
+    assert_eq!(parsed("getUser", request.send().await?, 200).email, stack.text("email"));
+    Ok(())
+}
+
+async fn files(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let file: types::FileUploadRequestItem = body(json!({
+        "name": "hello.txt",
+        "fileType": "DOCUMENT",
+        "contentType": "text/plain",
+        "checksumBase64": STANDARD.encode(Sha256::digest(b"hello")),
+        "contentLength": 5,
+    }))?;
+    let request = integrations.create_uploads().workspace_id(*workspace).body(vec![file]);
+    let uploads = parsed("createUploads", request.send().await?, 201).into_inner();
+    let upload = uploads.first().ok_or("no upload")?;
+    let signed = &upload.presign_url.headers;
+    let put = stack
+        .plain
+        .put(&upload.presign_url.url)
+        .header("content-type", &signed.content_type)
+        .header("x-amz-checksum-sha256", &signed.x_amz_checksum_sha256);
+    assert!(put.body("hello").send().await?.status().is_success());
+
+    let request = integrations.get_file().workspace_id(*workspace).media_id(upload.media_id);
+    let download = parsed("getFile", request.send().await?, 200);
+    assert_eq!((download.file_name.as_str(), download.size_bytes), ("hello.txt", 5));
+    assert_eq!(stack.plain.get(&download.url).send().await?.text().await?, "hello");
+    Ok(())
+}
+
+async fn messages(stack: &Stack, conversation: Uuid) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let text: types::MessageCreate =
+        body(json!({"conversationId": conversation, "messageBody": "Your order is on its way."}))?;
+    let request = integrations.create_message().workspace_id(*workspace).body(text);
+    let made = parsed("createMessage", request.idempotency_key(Uuid::new_v4().to_string()).send().await?, 201);
+
+    let request = integrations.get_message().workspace_id(*workspace).message_id(made.message_id);
+    let shown = parsed("getMessage", request.conversation_id(conversation).send().await?, 200);
+    assert_eq!((shown.direction, shown.type_), (MessageDirection::Outbound, MessageType::Text));
+
+    let request = integrations.list_messages().workspace_id(*workspace).conversation_id(conversation);
+    let page = parsed("listMessages", request.direction(MessageDirection::Outbound).send().await?, 200);
+    assert!(page.messages.iter().all(|message| message.id == made.message_id));
+    Ok(())
+}
+
+async fn lead_capture(stack: &Stack) -> Result<(), Failed> {
+    let Stack { capture, workspace, .. } = stack;
+    let lead: types::CampaignLeadRequest = body(json!({
+        "workspaceId": workspace,
+        "captureKey": stack.text("captureKey"),
+        "cellphone": stack.text("cellphone"),
+        "landingUri": format!("{}/spring", stack.text("origin")),
+        "consent": {"status": "GRANTED"},
+        "recaptchaToken": format!("pass-{}", Uuid::new_v4()),
+    }))?;
+    parsed("createCampaignLead", capture.create_campaign_lead().body(lead).send().await?, 202);
+
+    let request = capture.get_lead_script().script(types::GetLeadScriptScript::LeadCapture1Js);
+    let script = parsed("getLeadScript", request.send().await?, 200).into_inner();
+    let script = script.into_inner().try_fold(String::new(), |text, bytes| async move {
+        Ok(text + &String::from_utf8_lossy(&bytes))
+    });
+    assert!(script.await?.contains("export async function sendLead"));
+
+    parsed("getCaptureHealth", capture.get_capture_health().send().await?, 200);
+    Ok(())
+}
