@@ -101,11 +101,12 @@ FUNCTIONS = {
         {"webhooks", "messages", "leads"},
     ),
     "uploads": ({"MEDIA_BUCKET"}, {"media"}),
-    "provider-events": ({"INBOX_QUEUE_URL"}, {"secrets"}),
+    "provider-events": ({"INBOX_QUEUE_URL", "FAILURE_BUCKET"}, {"secrets"}),
     "inbox": (
         {
             "MEDIA_BUCKET",
             "INBOX_QUEUE_URL",
+            "FAILURE_BUCKET",
             "GRAPH_URL",
             "GRAPH_VERSION",
             "MESSAGE_RETENTION_DAYS",
@@ -524,6 +525,23 @@ def a_record_that_fails_for_good_goes_to_the_failure_bucket(template):
         # Records behind a failing record are younger, so the stream still has them when the relay gives up on it.
         if not 60 <= mapping.get("MaximumRecordAgeInSeconds", -1) <= FORGOTTEN_AFTER_SECONDS / 2:
             yield f"{name} retries a record until the stream drops the records behind it"
+
+
+@invariant
+def what_cannot_be_processed_is_put_into_quarantine_and_nothing_else_there_is_read(template):
+    stack = Stack(template)
+    for role in ("ProviderEventsRole", "InboxRole"):
+        statements = [
+            (_list(statement["Action"]), statement["Resource"])
+            for statement in _statements(stack.resources[role]["Properties"])
+            if any(_owner(resource) == "FailureBucket" for resource in _list(statement["Resource"]))
+        ]
+        if len(statements) != 1 or statements[0][0] != ["s3:PutObject"] or "/inbound/*" not in json.dumps(statements[0][1]):
+            yield f"{role} may {statements} in the failure bucket"
+    last = int(re.search(r"const LAST: u32 = (\d+)", (ROOT / "functions/inbox/src/repeats.rs").read_text())[1])
+    receives = stack.resources["InboxQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCount"]
+    if last != receives:
+        yield f"the inbox puts an item into quarantine at receive {last}, and the queue gives it up after {receives}"
 
 
 @invariant
@@ -1237,8 +1255,8 @@ def every_function_queue_and_api_is_watched(template):
         wanted.append((metric, {"QueueName": {"Fn::GetAtt": [name, "QueueName"]}}))
     for name in ("integrations", "capture", "provider"):
         wanted += [(metric, {"ApiName": f"messaging-{name}", "Stage": "live"}) for metric in ("5XXError", "Latency")]
-    (metrics,) = stack.resources["FailureBucket"]["Properties"].get("MetricsConfigurations", [{}])
-    wanted.append(("PutRequests", {"BucketName": {"Ref": "FailureBucket"}, "FilterId": metrics.get("Id")}))
+    for metrics in stack.resources["FailureBucket"]["Properties"].get("MetricsConfigurations", [{}]):
+        wanted.append(("PutRequests", {"BucketName": {"Ref": "FailureBucket"}, "FilterId": metrics.get("Id")}))
     for metric, dimensions in wanted:
         if (metric, json.dumps(dimensions, sort_keys=True)) not in watched:
             yield f"no alarm watches {metric} of {dimensions}"

@@ -133,7 +133,11 @@ def notifications_of_a_bucket(_name, value):
 
 
 def metrics_of_a_bucket(_name, value):
-    return [{"PutBucketMetricsConfiguration": {"Bucket": "identifier", "Id": one.get("Id", ""), "MetricsConfiguration": one}} for one in value]
+    configurations = [
+        {("Filter" if key == "Prefix" else key): ({"Prefix": value} if key == "Prefix" else value) for key, value in one.items()}
+        for one in value
+    ]
+    return [{"PutBucketMetricsConfiguration": {"Bucket": "identifier", "Id": one.get("Id", ""), "MetricsConfiguration": one}} for one in configurations]
 
 
 def encryption_of_a_table(_name, value):

@@ -269,6 +269,14 @@ MUTATIONS = [
         set_in("EventRelayFunction", *RELAY_EVENT, "MaximumRetryAttempts", to=10000),
     ),
     ("a_record_that_fails_for_good_goes_to_the_failure_bucket", set_in("EventRelayFunction", "Timeout", to=60)),
+    (
+        "what_cannot_be_processed_is_put_into_quarantine_and_nothing_else_there_is_read",
+        grant("InboxRole", "s3:GetObject", {"Fn::Sub": "${FailureBucket.Arn}/inbound/*"}),
+    ),
+    (
+        "what_cannot_be_processed_is_put_into_quarantine_and_nothing_else_there_is_read",
+        set_in("InboxQueue", "RedrivePolicy", "maxReceiveCount", to=21),
+    ),
     ("the_relay_looks_at_the_failure_bucket_once_an_hour", remove("EventRelayFunction", "Events", "Redrive")),
     ("the_relay_looks_at_the_failure_bucket_once_an_hour", grant("EventRelayRole", "s3:GetObjectVersion", {"Fn::Sub": "${FailureBucket.Arn}/*"})),
     ("the_relay_is_watched_long_before_it_gives_anything_up", set_in("RelayAboutToLose", "Threshold", to=43200000)),

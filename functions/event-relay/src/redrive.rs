@@ -74,7 +74,7 @@ pub async fn oldest_first(bucket: &FailureBucket, prefix: &str) -> Result<Vec<Fa
     Ok(failures)
 }
 
-/// What the schedule of the function relays: everything in the failure bucket, again and again.
+/// What the schedule of the function relays: all records in the failure bucket, again and again.
 pub struct Redriver {
     /// The relay. Its alarms are about the streams, so its metrics are not written.
     pub relay: Relay,
@@ -93,7 +93,7 @@ impl Redriver {
     pub async fn run(&self) -> Result<(usize, usize), StoreError> {
         let until = Instant::now() + self.budget;
         let (mut relayed, mut staying) = (0, 0);
-        for object in oldest_first(&self.failures, "").await? {
+        for object in oldest_first(&self.failures, FailureBucket::RECORDS).await? {
             if Instant::now() > until {
                 tracing::warn!("time is up, the rest of the failure bucket is left to the next run");
                 break;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use queue::InboundQueue;
 use runtime::metrics::Inbox as Counts;
-use store::{Bucket, Store};
+use store::{Bucket, FailureBucket, Store};
 use tokio::time::Instant;
 
 use crate::files::Files;
@@ -14,6 +14,7 @@ pub(crate) struct Invocation<'a> {
     pub(crate) bucket: &'a Bucket,
     pub(crate) files: &'a Files,
     pub(crate) queue: &'a InboundQueue,
+    pub(crate) failures: &'a FailureBucket,
     pub(crate) counted: Counts,
     pub(crate) begun: Instant,
 }

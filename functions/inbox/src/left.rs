@@ -108,7 +108,7 @@ fn is_same(one: &Customer, other: &Customer) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use provider::webhook::{Piece, Subject, read};
+    use provider::webhook::{Subject, read};
     use serde_json::{Value, json};
 
     use super::*;
@@ -123,12 +123,13 @@ mod tests {
             account: "2".to_owned(),
             field: "messages".to_owned(),
             value: json!({ "metadata": { "phone_number_id": "3" }, "messages": messages }),
+            ranks: BTreeMap::new(),
             files_since: BTreeMap::new(),
         }
     }
 
-    fn items(Inbound { account, field, value, .. }: Inbound) -> Vec<Item> {
-        match read(&Piece { account, field, value }) {
+    fn items(of: Inbound) -> Vec<Item> {
+        match read(&crate::piece(&of)) {
             Subject::Line(_, items) => items,
             other => panic!("{other:?}"),
         }

@@ -16,15 +16,16 @@ mod line;
 mod messages;
 mod moves;
 mod preferences;
+mod repeats;
 mod statuses;
 mod templates;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use provider::webhook::{Piece, Subject, read};
-use queue::{Inbound, InboundQueue, Outcome, process_batch};
+use queue::{Inbound, InboundQueue, process_counted};
 use runtime::Metrics;
 use runtime::metrics::Inbox as Counts;
-use store::{Bucket, Store, StoreError};
+use store::{Bucket, FailureBucket, Store, StoreError};
 use tokio::time::{Instant, timeout_at};
 
 use invocation::Invocation;
@@ -41,6 +42,8 @@ pub struct Inbox {
     pub files: Files,
     /// The function's own queue, for items that must wait.
     pub queue: InboundQueue,
+    /// The bucket for items that fail again and again.
+    pub failures: FailureBucket,
     /// Counts what became of items.
     pub metrics: Metrics,
 }
@@ -54,30 +57,38 @@ impl Inbox {
 
     /// The same for an invocation that began at this moment.
     pub async fn handle_since(&self, event: SqsEvent, begun: Instant) -> SqsBatchResponse {
-        let Self { store, bucket, files, queue, metrics } = self;
-        let invocation = Invocation { store, bucket, files, queue, counted: Counts::default(), begun };
-        let response =
-            process_batch(event, Inbound::read, async |inbound| in_time(&invocation, &inbound).await).await;
+        let Self { store, bucket, files, queue, failures, metrics } = self;
+        let counted = Counts::default();
+        let invocation = Invocation { store, bucket, files, queue, failures, counted, begun };
+        let work = async |inbound, receives| repeats::process(&invocation, &inbound, receives).await;
+        let response = process_counted(event, Inbound::read, work).await;
         metrics.put((), &invocation.counted);
         response
     }
 }
 
+/// Why a piece is not done.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the time of the invocation is up")]
+    TimeUp,
+}
+
 /// Processes a piece, and gives it up at the end of its time. That is as if the function had died at this call, so the
 /// repeat finishes it.
-async fn in_time(invocation: &Invocation<'_>, inbound: &Inbound) -> Outcome {
+async fn in_time(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), Failure> {
     // Boxed, because the type of the future is as deep as the compiler permits.
     match timeout_at(invocation.ends_at(), Box::pin(process(invocation, inbound))).await {
-        Ok(Ok(())) => Outcome::Done,
-        Ok(Err(error)) => Outcome::Retry(error.into()),
-        Err(_) => Outcome::Retry("the time of the invocation is up".into()),
+        Ok(processed) => Ok(processed?),
+        Err(_) => Err(Failure::TimeUp),
     }
 }
 
 async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), StoreError> {
-    let Inbound { account, field, value, .. } = inbound;
-    let piece = Piece { account: account.clone(), field: field.clone(), value: value.clone() };
-    match read(&piece) {
+    let Inbound { account, field, .. } = inbound;
+    match read(&piece(inbound)) {
         Subject::Line(line, items) => line::process(invocation, inbound, &line, items).await,
         Subject::Template(event) => templates::process(invocation, inbound, &event).await.map(drop),
         Subject::Other => {
@@ -86,4 +97,9 @@ async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), S
             Ok(())
         }
     }
+}
+
+fn piece(inbound: &Inbound) -> Piece {
+    let Inbound { account, field, value, ranks, .. } = inbound.clone();
+    Piece { account, field, value, ranks }
 }

@@ -19,6 +19,7 @@ async fn main() -> Result<(), Error> {
         bucket: process.bucket()?,
         files: Files::new(files, std::env::temp_dir()),
         queue: InboundQueue::new(process.sqs(), settings.required("INBOX_QUEUE_URL")?),
+        failures: process.failure_bucket()?,
         metrics: process.metrics(),
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<_>| {

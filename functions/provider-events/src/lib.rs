@@ -3,9 +3,10 @@
 //! ```text
 //! GET  -> verify token -> challenge
 //! POST -> signature of the raw bytes -> pieces -> queue -> 200
+//!                                    '-> what cannot be read -> quarantine
 //! ```
 //!
-//! It answers 200 only when the queue holds every piece of the webhook. `inbox` processes the pieces. The
+//! It answers 200 only when every piece of the webhook is on the queue or in quarantine. `inbox` processes the pieces. The
 //! provider repeats a webhook that got another answer, or none in time, for seven days.
 
 mod apps;
@@ -13,14 +14,15 @@ mod apps;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::{ProviderApp, error_chain};
+use domain::inbound::quarantine::QuarantineReason;
+use domain::{ProviderApp, Timestamp, error_chain};
 use edge::provider::{WebhookAnswer, WebhookRequest};
-use futures::future::join;
-use provider::webhook::{NotAWebhook, Piece, pieces};
+use futures::future::{join3, try_join_all};
+use provider::webhook::{Division, Piece, divide};
 use queue::{Inbound, InboundQueue};
 use runtime::Metrics;
 use runtime::metrics::Received;
-use store::Store;
+use store::{FailureBucket, Store, StoreError};
 use tokio::time::timeout;
 
 pub use apps::Apps;
@@ -33,6 +35,8 @@ pub struct ProviderEvents {
     pub apps: Apps,
     /// The queue of `inbox`.
     pub queue: InboundQueue,
+    /// The bucket for what cannot be read or queued.
+    pub failures: FailureBucket,
     /// The time limit of a request. It is below the function's time-out (template.yaml).
     pub longest: Duration,
     /// Counts webhooks.
@@ -41,6 +45,8 @@ pub struct ProviderEvents {
 
 /// The default of [`ProviderEvents::longest`].
 pub const LONGEST: Duration = Duration::from_secs(9);
+/// The greatest number of objects that one webhook makes in quarantine. One with more odd items is kept as a whole.
+const MOST_OBJECTS: usize = 10;
 
 impl ProviderEvents {
     /// Handles one request to the webhook's URL.
@@ -101,37 +107,71 @@ impl ProviderEvents {
                 return WebhookAnswer::failed();
             }
         };
-        let Ok(pieces) = self.divide(&app, &body) else {
-            // The same bytes would be as unreadable again, so the provider must not repeat them.
-            tracing::error!(app = id.as_str(), bytes = body.len(), "signed bytes are no webhook");
+        let Ok(Division { pieces, odd }) = divide(&body) else {
+            // A repeat would be the same, so the provider must not repeat it.
+            tracing::error!(app = id.as_str(), bytes = body.len(), "a signed webhook of another product");
             counted.webhooks_unreadable.add(1);
             return WebhookAnswer::received();
         };
-        let (sent, ()) = join(self.queue.send(&pieces), self.apps.refresh(&self.store)).await;
-        match sent {
+        let odd = if odd.len() > MOST_OBJECTS { vec![body.to_vec()] } else { odd };
+        match self.keep(&app, now, &pieces, odd).await {
             Ok(()) => {
                 tracing::info!(app = id.as_str(), pieces = pieces.len(), "webhook received");
                 counted.webhooks_received.add(1);
                 WebhookAnswer::received()
             }
-            Err(error) => {
-                tracing::error!(app = id.as_str(), cause = error_chain(&error), "webhook not queued");
+            Err(cause) => {
+                tracing::error!(app = id.as_str(), cause, "webhook not kept");
                 WebhookAnswer::failed()
             }
         }
     }
 
-    fn divide(&self, app: &ProviderApp, body: &[u8]) -> Result<Vec<Inbound>, NotAWebhook> {
-        let received_at = self.store.now();
-        let inbound = |Piece { account, field, value }| Inbound {
-            app: app.id.clone(),
-            workspace: app.workspace,
-            received_at,
-            account,
-            field,
-            value,
-            files_since: BTreeMap::new(),
-        };
-        Ok(pieces(body)?.into_iter().map(inbound).collect())
+    /// Queues the pieces. Puts into quarantine what cannot be read, and what the queue refuses.
+    async fn keep(
+        &self,
+        app: &ProviderApp,
+        at: Timestamp,
+        pieces: &[Piece],
+        odd: Vec<Vec<u8>>,
+    ) -> Result<(), String> {
+        let inbound: Vec<Inbound> = pieces.iter().map(|piece| queued(app, at, piece)).collect();
+        let (sent, kept, ()) = join3(
+            self.queue.send(&inbound),
+            self.quarantine(app, at, QuarantineReason::Unreadable, odd),
+            self.apps.refresh(&self.store),
+        )
+        .await;
+        kept.map_err(|error| error_chain(&error))?;
+        // A piece with one refused item is sent again item by item.
+        let refused = sent.map_err(|error| error_chain(&error))?;
+        let refused = refused.into_iter().filter_map(|number| pieces.get(number));
+        let singles: Vec<Piece> = refused.flat_map(Piece::singles).collect();
+        let of_singles: Vec<Inbound> = singles.iter().map(|piece| queued(app, at, piece)).collect();
+        let refused = self.queue.send(&of_singles).await.map_err(|error| error_chain(&error))?;
+        let refused = refused.into_iter().filter_map(|number| Some(singles.get(number)?.webhook()));
+        let kept = self.quarantine(app, at, QuarantineReason::NotQueued, refused.collect()).await;
+        kept.map_err(|error| error_chain(&error))
     }
+
+    async fn quarantine(
+        &self,
+        app: &ProviderApp,
+        at: Timestamp,
+        reason: QuarantineReason,
+        webhooks: Vec<Vec<u8>>,
+    ) -> Result<(), StoreError> {
+        if !webhooks.is_empty() {
+            let (objects, reason) = (webhooks.len(), reason.as_str());
+            tracing::error!(app = app.id.as_str(), objects, reason, "put into quarantine");
+        }
+        let puts = webhooks.into_iter().map(|webhook| self.failures.quarantine(&app.id, at, reason, webhook));
+        try_join_all(puts).await.map(drop)
+    }
+}
+
+fn queued(app: &ProviderApp, received_at: Timestamp, piece: &Piece) -> Inbound {
+    let Piece { account, field, value, ranks } = piece.clone();
+    let (app, workspace) = (app.id.clone(), app.workspace);
+    Inbound { app, workspace, received_at, account, field, value, ranks, files_since: BTreeMap::new() }
 }

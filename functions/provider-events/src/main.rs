@@ -11,6 +11,7 @@ async fn main() -> Result<(), Error> {
         store: process.store()?,
         apps: Apps::default(),
         queue: InboundQueue::new(process.sqs(), process.settings.required("INBOX_QUEUE_URL")?),
+        failures: process.failure_bucket()?,
         longest: LONGEST,
         metrics: process.metrics(),
     };

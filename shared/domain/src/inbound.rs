@@ -4,3 +4,4 @@
 pub mod app;
 pub mod file;
 pub mod keywords;
+pub mod quarantine;

@@ -4,7 +4,7 @@ mod pieces;
 mod read;
 mod repair;
 
-pub use pieces::{NotAWebhook, Piece, pieces};
+pub use pieces::{Division, MAX_ID, OtherProduct, Piece, divide};
 pub use read::{
     Content, Customer, Incoming, Item, MediaFile, Preference, Status, StatusKind, Subject, TemplateEvent,
     TemplateNews, only, read,

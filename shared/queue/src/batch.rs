@@ -29,15 +29,21 @@ pub async fn process_batch<T>(
     read: impl Fn(&str) -> Result<T, Unreadable>,
     work: impl AsyncFn(T) -> Outcome,
 ) -> SqsBatchResponse {
+    process_counted(event, read, async |task, _| work(task).await).await
+}
+
+/// The same for work that depends on how often the queue has delivered the message, this time included.
+pub async fn process_counted<T>(
+    event: SqsEvent,
+    read: impl Fn(&str) -> Result<T, Unreadable>,
+    work: impl AsyncFn(T, u32) -> Outcome,
+) -> SqsBatchResponse {
     let (read, work) = (&read, &work);
     let outcomes = join_all(event.records.iter().map(async |message| {
         match read(message.body.as_deref().unwrap_or_default()) {
             // The sender made a mistake: the message stays in the queue and ends in the dead-letter queue.
             Err(unreadable) => Outcome::Retry(unreadable.into()),
-            Ok(task) => AssertUnwindSafe(work(task))
-                .catch_unwind()
-                .await
-                .unwrap_or_else(|_| Outcome::Retry("the work panicked".into())),
+            Ok(task) => caught(work(task, receives(message))).await,
         }
     }))
     .await;
@@ -48,6 +54,18 @@ pub async fn process_batch<T>(
         }
     }
     response
+}
+
+/// The outcome of work. A panic is a failure like another one.
+pub async fn caught(work: impl Future<Output = Outcome>) -> Outcome {
+    let outcome = AssertUnwindSafe(work).catch_unwind().await;
+    outcome.unwrap_or_else(|_| Outcome::Retry("the work panicked".into()))
+}
+
+/// How often the queue has delivered the message. A message without the count counts as delivered for the first time.
+fn receives(message: &SqsMessage) -> u32 {
+    let count = message.attributes.get("ApproximateReceiveCount").and_then(|count| count.parse().ok());
+    count.unwrap_or(1)
 }
 
 /// Logs a message's failure once. Returns whether SQS must deliver the message again.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
+use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use domain::encoding::sha256_hex;
 use domain::{ProviderAppId, Timestamp, WorkspaceId, chunks_within, error_chain};
@@ -12,7 +13,7 @@ use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Unreadable;
+use crate::{NoQueue, Unreadable};
 
 /// A piece of a provider's webhook that is to be processed.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,9 @@ pub struct Inbound {
     pub field: String,
     /// The change, in the provider's form.
     pub value: Value,
+    /// The places of messages among those of their customer and second, by the provider's ids of the messages. Without an
+    /// entry, a message is the first.
+    pub ranks: BTreeMap<String, u16>,
     /// Since when the service has asked for the files of messages, by the provider's ids of the messages. A piece that
     /// comes from a webhook has none.
     pub files_since: BTreeMap<String, Timestamp>,
@@ -45,6 +49,8 @@ struct Body {
     field: String,
     value: Value,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    ranks: BTreeMap<String, u16>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     files_since: BTreeMap<String, i64>,
 }
 
@@ -58,6 +64,7 @@ impl Inbound {
             account: self.account.clone(),
             field: self.field.clone(),
             value: self.value.clone(),
+            ranks: self.ranks.clone(),
             files_since: self.files_since.iter().map(|(id, at)| (id.clone(), at.as_millis())).collect(),
         };
         // Strings, numbers and parsed JSON always serialize.
@@ -87,6 +94,7 @@ impl Inbound {
             account: body.account,
             field: body.field,
             value: body.value,
+            ranks: body.ranks,
             files_since: body
                 .files_since
                 .into_iter()
@@ -103,9 +111,22 @@ pub struct NotAccepted(String);
 
 /// A message of the queue.
 struct Message {
+    /// The number of its piece.
+    number: usize,
     body: String,
     group: String,
 }
+
+/// What SQS said to a call.
+enum Answer {
+    /// The numbers of the pieces that it refuses because of their content. It has the others.
+    Taken(Vec<usize>),
+    /// It refuses the call as a whole because of the content of a message.
+    Refused,
+}
+
+/// The codes with which SQS refuses a call because of what a message holds, and not because of the caller or the time.
+const CONTENT_REFUSED: [&str; 3] = ["InvalidMessageContents", "InvalidParameterValue", "BatchRequestTooLong"];
 
 /// The queue of inbound pieces.
 #[derive(Clone, Debug)]
@@ -127,35 +148,84 @@ impl InboundQueue {
         Self { sqs, url: url.into() }
     }
 
-    /// Puts all pieces on the queue. Returns an error if one of them was not accepted; the others may be on
-    /// the queue then. One round trip: all calls are made at the same time.
-    pub async fn send(&self, pieces: &[Inbound]) -> Result<(), NotAccepted> {
-        self.send_delayed(pieces, Duration::ZERO).await
+    /// The queue of the stack with this name. It is for tools; functions get URLs.
+    pub async fn of_stack(sqs: Client, stack: &str) -> Result<Self, NoQueue> {
+        let name = format!("{stack}-inbox");
+        match sqs.get_queue_url().queue_name(&name).send().await {
+            Ok(answer) => Ok(Self::new(sqs, answer.queue_url.unwrap_or_default())),
+            Err(error) => Err(NoQueue { name, reason: error_chain(&error) }),
+        }
+    }
+
+    /// Puts all pieces on the queue. Returns the numbers of those that the queue refuses because of their content or size; it
+    /// would refuse them again. Returns an error if another one was not accepted; the others may be on the queue then. One
+    /// round trip: all calls are made at the same time. If a call is refused, its pieces are sent one after another.
+    pub async fn send(&self, pieces: &[Inbound]) -> Result<Vec<usize>, NotAccepted> {
+        self.put(pieces, 0).await
     }
 
     /// Puts all pieces on the queue, which hides them for this long: at most 15 minutes, in whole seconds. Returns an
-    /// error as [`Self::send`] does.
+    /// error if one of them was not accepted.
     pub async fn send_delayed(&self, pieces: &[Inbound], delay: Duration) -> Result<(), NotAccepted> {
         let delay = i32::try_from(delay.as_secs().min(MOST_DELAY)).unwrap_or_default();
-        let messages: Vec<Message> =
-            pieces.iter().map(|piece| Message { body: piece.body(), group: piece.group() }).collect();
-        // SQS refuses a body that is too large for a call of its own.
-        let batches = chunks_within(&messages, MOST_ENTRIES, MOST_BYTES, |message| message.body.len());
-        try_join_all(batches.into_iter().map(|batch| self.send_batch(batch, delay))).await?;
-        Ok(())
+        match self.put(pieces, delay).await?[..] {
+            [] => Ok(()),
+            _ => Err(NotAccepted("its content is refused".to_owned())),
+        }
     }
 
-    async fn send_batch(&self, messages: &[Message], delay: i32) -> Result<(), NotAccepted> {
-        let entry = |(number, Message { body, group }): (usize, &Message)| {
+    async fn put(&self, pieces: &[Inbound], delay: i32) -> Result<Vec<usize>, NotAccepted> {
+        let message =
+            |(number, piece): (usize, &Inbound)| Message { number, body: piece.body(), group: piece.group() };
+        let messages = pieces.iter().enumerate().map(message);
+        let (fitting, large): (Vec<Message>, Vec<Message>) =
+            messages.partition(|message| message.body.len() <= MOST_BYTES);
+        let batches = chunks_within(&fitting, MOST_ENTRIES, MOST_BYTES, |message| message.body.len());
+        let refused = try_join_all(batches.into_iter().map(|batch| self.send_batch(batch, delay))).await?;
+        Ok(large.iter().map(|message| message.number).chain(refused.concat()).collect())
+    }
+
+    /// The numbers of the messages that SQS refuses because of their content.
+    async fn send_batch(&self, messages: &[Message], delay: i32) -> Result<Vec<usize>, NotAccepted> {
+        if let Answer::Taken(refused) = self.call(messages, delay).await? {
+            return Ok(refused);
+        }
+        let mut refused = vec![];
+        for message in messages {
+            match self.call(std::slice::from_ref(message), delay).await? {
+                Answer::Taken(of_one) => refused.extend(of_one),
+                Answer::Refused => refused.push(message.number),
+            }
+        }
+        Ok(refused)
+    }
+
+    async fn call(&self, messages: &[Message], delay: i32) -> Result<Answer, NotAccepted> {
+        let entry = |Message { number, body, group }: &Message| {
             let entry = SendMessageBatchRequestEntry::builder().id(number.to_string()).message_body(body);
             entry.message_group_id(group).set_delay_seconds((delay > 0).then_some(delay)).build()
         };
-        let entries: Result<Vec<_>, _> = messages.iter().enumerate().map(entry).collect();
+        let entries: Result<Vec<_>, _> = messages.iter().map(entry).collect();
         let entries = entries.map_err(|error| NotAccepted(error_chain(&error)))?;
         let call = self.sqs.send_message_batch().queue_url(&self.url).set_entries(Some(entries));
-        let answer = call.send().await.map_err(|error| NotAccepted(error_chain(&error)))?;
-        answer.failed.first().map_or(Ok(()), |failed| Err(NotAccepted(failed.code.clone())))
+        let answer = match call.send().await {
+            Ok(answer) => answer,
+            Err(error) if is_about_content(&error) => return Ok(Answer::Refused),
+            Err(error) => return Err(NotAccepted(error_chain(&error))),
+        };
+        let mut refused = vec![];
+        for failed in answer.failed {
+            match failed.id.parse() {
+                Ok(number) if failed.sender_fault => refused.push(number),
+                _ => return Err(NotAccepted(failed.code)),
+            }
+        }
+        Ok(Answer::Taken(refused))
     }
+}
+
+fn is_about_content(error: &impl ProvideErrorMetadata) -> bool {
+    error.code().is_some_and(|code| CONTENT_REFUSED.iter().any(|refused| code.contains(refused)))
 }
 
 #[cfg(test)]
@@ -170,13 +240,15 @@ mod tests {
             account: "1022".to_owned(),
             field: "messages".to_owned(),
             value: serde_json::json!({ "statuses": [] }),
+            ranks: BTreeMap::from([("wamid.1".to_owned(), 2)]),
             files_since: BTreeMap::from([("wamid.1".to_owned(), Timestamp::from_millis(1_767_323_046_789))]),
         }
     }
 
     #[test]
     fn a_body_is_readable_and_may_have_fields_of_later_releases() {
-        let plain = Inbound { workspace: None, files_since: BTreeMap::new(), ..piece() };
+        let plain =
+            Inbound { workspace: None, ranks: BTreeMap::new(), files_since: BTreeMap::new(), ..piece() };
         for piece in [piece(), plain] {
             let body = piece.body();
             assert_eq!(Inbound::read(&body), Ok(piece.clone()));

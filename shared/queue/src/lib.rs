@@ -10,7 +10,7 @@ mod queue;
 mod task;
 mod upload;
 
-pub use batch::{Outcome, process_batch};
+pub use batch::{Outcome, caught, process_batch, process_counted};
 pub use budget::{BudgetError, InvocationBudget};
 pub use inbound::{Inbound, InboundQueue, NotAccepted};
 pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, Queues, TIME_LIMIT};

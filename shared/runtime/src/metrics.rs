@@ -157,11 +157,11 @@ families! {
     }
     /// Webhooks of the provider.
     Received by () {
-        /// Webhooks whose pieces are on the queue.
+        /// Webhooks whose pieces are on the queue or in quarantine.
         webhooks_received: Count = "ProviderWebhooksReceived",
         /// Requests that no app of the deployment has signed.
         webhooks_refused: Count = "ProviderWebhooksRefused",
-        /// Signed bytes that are no webhook.
+        /// Signed webhooks of another product than WhatsApp.
         webhooks_unreadable: Count = "ProviderWebhooksUnreadable",
     }
     /// Items of the provider's webhooks.

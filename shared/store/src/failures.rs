@@ -1,4 +1,4 @@
-//! The bucket in which Lambda stores the records that the relay could not process.
+//! The bucket in which Lambda stores the records that the relay could not process. [`crate::quarantine`] has the other objects.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::objects::object_bytes;
 /// The failure bucket of one deployment.
 #[derive(Clone)]
 pub struct FailureBucket {
-    s3: Client,
-    name: Arc<str>,
+    pub(crate) s3: Client,
+    pub(crate) name: Arc<str>,
 }
 
 /// An object in the failure bucket.
@@ -25,6 +25,11 @@ pub struct Failure {
 }
 
 impl FailureBucket {
+    /// The beginning of the keys of records that the relay could not process.
+    pub const RECORDS: &str = "aws/lambda/";
+    /// The beginning of the keys of webhooks of the provider in quarantine.
+    pub const INBOUND: &str = "inbound/";
+
     /// The bucket with this name.
     pub fn new(s3: Client, name: impl Into<Arc<str>>) -> Self {
         Self { s3, name: name.into() }

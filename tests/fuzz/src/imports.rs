@@ -7,7 +7,7 @@ use console::{Beside, Console, KnownStack, Terminal};
 use domain::secret::Randomness;
 use domain::{AttributeType, Email, TrustedReceivers};
 use harness::{Pipe, TestBucket, TestFailures, TestQueue, World};
-use queue::Queues;
+use queue::{InboundQueue, Queues};
 use serde_json::Value;
 use store::{Bucket, FailureBucket, Store, Streams};
 use tokio::runtime::{Builder, Runtime};
@@ -89,6 +89,7 @@ impl Bench {
             let known = KnownStack {
                 streams: self.streams.clone(),
                 queues: Queues::default().with_webhooks(TestQueue::default().client(), queue, queue),
+                inbound: InboundQueue::new(TestQueue::default().client(), queue),
                 media: self.media.clone(),
                 failures: self.failures.clone(),
             };

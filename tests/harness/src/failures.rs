@@ -26,12 +26,17 @@ pub struct TestFailures(Arc<Mutex<State>>);
 struct State {
     /// Last-modified time and content by key.
     objects: BTreeMap<String, (String, Vec<u8>)>,
+    /// The metadata of objects that the service wrote, by key.
+    metadata: BTreeMap<String, Vec<(String, String)>>,
     keeps: bool,
+    closed: bool,
 }
 
 impl TestFailures {
     const HOST: &str = "https://failure-bucket.s3.eu-central-1.amazonaws.com/";
     const PAGE: usize = 2;
+    /// The last-modified time of an object that the service wrote.
+    const WRITTEN: &str = "2026-01-02T03:04:05.000Z";
 
     /// The bucket as the service uses it.
     pub fn bucket(&self) -> FailureBucket {
@@ -70,12 +75,21 @@ impl TestFailures {
         self.state().keeps = keeps;
     }
 
+    /// Switches whether every call is refused with `AccessDenied`.
+    pub fn close(&self, closed: bool) {
+        self.state().closed = closed;
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn answer(&self, method: &str, path: &str, query: &str, body: &[u8]) -> (u16, Vec<u8>) {
         let mut state = self.state();
+        let denied = || (403, b"<Error><Code>AccessDenied</Code></Error>".to_vec());
+        if state.closed {
+            return denied();
+        }
         match (method, path) {
             ("GET", "") => (200, state.list(query).into_bytes()),
             ("GET", key) => match state.objects.get(key) {
@@ -83,11 +97,14 @@ impl TestFailures {
                 None => (404, b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
             },
             ("PUT", key) => {
-                let at = state.objects.get(key).map_or_else(String::new, |(at, _)| at.clone());
+                let at =
+                    state.objects.get(key).map_or_else(|| Self::WRITTEN.to_owned(), |(at, _)| at.clone());
                 state.objects.insert(key.to_owned(), (at, body.to_vec()));
                 (200, vec![])
             }
-            ("DELETE", _) if state.keeps => (403, b"<Error><Code>AccessDenied</Code></Error>".to_vec()),
+            ("HEAD", key) if state.objects.contains_key(key) => (200, vec![]),
+            ("HEAD", _) => (404, vec![]),
+            ("DELETE", _) if state.keeps => denied(),
             ("DELETE", key) => {
                 state.objects.remove(key);
                 (204, vec![])
@@ -126,6 +143,21 @@ impl HttpConnector for TestFailures {
         let (status, body) = self.answer(request.method(), path, query, sent);
         let status =
             StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
-        HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))
+        let mut response = HttpResponse::new(status, SdkBody::from(body));
+        let mut state = self.state();
+        if request.method() == "PUT" {
+            let metadata = request.headers().iter().filter(|(name, _)| name.starts_with("x-amz-meta-"));
+            let metadata = metadata.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            state.metadata.insert(path.to_owned(), metadata);
+        }
+        if request.method() == "HEAD"
+            && let Some((_, bytes)) = state.objects.get(path)
+        {
+            response.headers_mut().append("content-length", bytes.len().to_string());
+            for (name, value) in state.metadata.get(path).into_iter().flatten() {
+                response.headers_mut().append(name.clone(), value.clone());
+            }
+        }
+        HttpConnectorFuture::ready(Ok(response))
     }
 }

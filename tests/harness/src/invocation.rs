@@ -20,7 +20,16 @@ pub fn sqs_event(name: &str, bodies: &[String]) -> SqsEvent {
     serde_json::from_value(queue_fixture(name, bodies)).expect("an SQS event")
 }
 
-/// The same in an invocation.
+/// The same if the queue delivers the messages for this time.
+pub fn sqs_event_again(name: &str, bodies: &[String], receives: u32) -> SqsEvent {
+    let mut event = sqs_event(name, bodies);
+    for message in &mut event.records {
+        message.attributes.insert("ApproximateReceiveCount".to_owned(), receives.to_string());
+    }
+    event
+}
+
+/// An event in an invocation.
 pub fn queue_event(name: &str, bodies: &[String], context: Context) -> LambdaEvent<SqsEvent> {
     LambdaEvent::new(sqs_event(name, bodies), context)
 }

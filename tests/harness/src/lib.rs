@@ -39,7 +39,7 @@ pub use failures::TestFailures;
 pub use fault::{Death, Fault};
 pub use fixtures::{fixture, fixture_text, queue_fixture};
 pub use gateway::{Answer, GatewayEvent};
-pub use invocation::{context, failed_messages, queue_event, sqs_event};
+pub use invocation::{context, failed_messages, queue_event, sqs_event, sqs_event_again};
 pub use pipe::Pipe;
 pub use provider::{ACCEPTED, Called, NO_ANSWER, Reaction, TestProvider, answered};
 pub use queue::{Queued, TestQueue};

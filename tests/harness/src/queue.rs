@@ -43,6 +43,8 @@ struct State {
     closed: bool,
     stalled: bool,
     refuse_next: usize,
+    /// A text that no message may hold.
+    forbidden: Option<String>,
     /// Decides about each call, in a simulation.
     turns: Option<Arc<dyn Turns>>,
 }
@@ -84,6 +86,11 @@ impl TestQueue {
         self.state().refuse_next = messages;
     }
 
+    /// Refuses each call with a message that holds this text, as SQS does for some characters.
+    pub fn forbid(&self, text: &str) {
+        self.state().forbidden = Some(text.to_owned());
+    }
+
     /// Lets `turns` decide about each call from now on.
     pub fn take_turns(&self, turns: Arc<dyn Turns>) {
         self.state().turns = Some(turns);
@@ -98,6 +105,15 @@ impl TestQueue {
         if state.closed {
             let denied = json!({ "__type": "com.amazonaws.sqs#KmsAccessDenied", "message": "closed" });
             return (400, denied);
+        }
+        let is_forbidden = |entry: &Value| {
+            entry["MessageBody"]
+                .as_str()
+                .zip(state.forbidden.as_deref())
+                .is_some_and(|(body, text)| body.contains(text))
+        };
+        if request["Entries"].as_array().into_iter().flatten().any(is_forbidden) {
+            return (400, json!({ "__type": "com.amazonaws.sqs#InvalidMessageContents", "message": "" }));
         }
         let url = request["QueueUrl"].as_str().unwrap_or_default();
         let queue = url.rsplit('/').next().unwrap_or_default();

@@ -138,6 +138,7 @@ impl Machine {
                 store: parts.store("provider-events"),
                 apps: Apps::default(),
                 queue: parts.inbox_queue(),
+                failures: parts.failures.bucket(),
                 longest: provider_events::LONGEST,
                 metrics: parts.metrics(),
             },
@@ -146,6 +147,7 @@ impl Machine {
                 bucket: parts.bucket("inbox"),
                 files: Files::new(files.expect("a client"), std::env::temp_dir()),
                 queue: parts.inbox_queue(),
+                failures: parts.failures.bucket(),
                 metrics: parts.metrics(),
             },
             relay: Relay {
@@ -196,6 +198,7 @@ impl Machine {
                 stack: KnownStack {
                     streams: parts.world.db.streams(),
                     queues: parts.queues(),
+                    inbound: parts.inbox_queue(),
                     media: parts.bucket.bucket(),
                     failures: parts.failures.bucket(),
                 },

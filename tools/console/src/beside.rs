@@ -1,7 +1,7 @@
 //! The streams, queues and buckets of a stack.
 
 use clap::Args;
-use queue::{NoQueue, Queues};
+use queue::{InboundQueue, NoQueue, Queues};
 use runtime::Process;
 use store::{Bucket, FailureBucket, Streams};
 
@@ -22,6 +22,8 @@ pub struct KnownStack {
     pub streams: Streams,
     /// The queues of webhook lanes. The sweeper processes lanes of other kinds.
     pub queues: Queues,
+    /// The queue of the provider's webhooks.
+    pub inbound: InboundQueue,
     /// The bucket of files.
     pub media: Bucket,
     /// The bucket of the records that the relay could not process.
@@ -56,20 +58,37 @@ impl Beside {
         }
     }
 
+    /// The queue of the provider's webhooks.
+    pub(crate) async fn inbound(&self) -> Result<InboundQueue, NoQueue> {
+        match self {
+            Self::OfStack(process) => InboundQueue::of_stack(process.sqs(), &process.stack).await,
+            Self::Known(known) => Ok(known.inbound.clone()),
+        }
+    }
+
+    /// The failure bucket.
+    pub(crate) async fn failures(&self, named: Option<String>) -> Result<FailureBucket> {
+        Ok(match self {
+            Self::OfStack(process) => {
+                FailureBucket::new(process.s3(), named_or_found(named, process, FAILURES).await?)
+            }
+            Self::Known(known) => known.failures.clone(),
+        })
+    }
+
     /// Returns everything that the relay needs.
     pub(crate) async fn known(&self, named: Buckets) -> Result<KnownStack> {
         let process = match self {
             Self::OfStack(process) => process,
             Self::Known(known) => return Ok(KnownStack::clone(known)),
         };
-        let s3 = process.s3();
-        let failures = named_or_found(named.bucket, process, FAILURES).await?;
         let media = named_or_found(named.media_bucket, process, MEDIA).await?;
         Ok(KnownStack {
             streams: self.streams(),
             queues: self.queues().await?,
-            media: Bucket::new(s3.clone(), media, process.clock()),
-            failures: FailureBucket::new(s3, failures),
+            inbound: self.inbound().await?,
+            media: Bucket::new(process.s3(), media, process.clock()),
+            failures: self.failures(named.bucket).await?,
         })
     }
 }

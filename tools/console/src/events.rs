@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use event_relay::{Redriven, Relay, oldest_first, redrive};
 use runtime::{Metrics, SystemClock};
+use store::FailureBucket;
 
 use crate::beside::Buckets;
 use crate::jobs::FIRST_DUE;
@@ -51,7 +52,7 @@ struct Which {
     /// Only objects whose keys begin with this: aws/lambda/<event source mapping>/<shard>/<year>/<month>/<day>/
     #[arg(long)]
     prefix: Option<String>,
-    /// Everything in the bucket.
+    /// All records in the bucket.
     #[arg(long)]
     all: bool,
 }
@@ -70,7 +71,8 @@ impl Redrive {
     async fn report(self, console: &Console) -> Result<Report> {
         let beside = console.beside.known(self.buckets).await?;
         let bucket = &beside.failures;
-        let failures = oldest_first(bucket, self.which.prefix.as_deref().unwrap_or_default()).await?;
+        let failures =
+            oldest_first(bucket, self.which.prefix.as_deref().unwrap_or(FailureBucket::RECORDS)).await?;
         let relay = Relay {
             store: console.store.clone(),
             queues: beside.queues.clone(),

@@ -10,7 +10,7 @@ use crate::output::Terminal;
 use crate::{Console, Refusal, Result};
 
 /// The commands, what each takes a thing from, and what is lost: the rest of the sentence that begins with the thing.
-const IRREVERSIBLE: [([&str; 2], Thing, &str); 11] = [
+const IRREVERSIBLE: [([&str; 2], Thing, &str); 12] = [
     (["key", "revoke"], Thing::Key, "it never works again, and programs that use it are refused."),
     (
         ["webhook", "delete"],
@@ -40,6 +40,7 @@ const IRREVERSIBLE: [([&str; 2], Thing, &str); 11] = [
         "it is deleted with its token. Conversations that still use it send nothing more.",
     ),
     (["template", "delete"], Thing::Template, "it is deleted."),
+    (["inbound", "delete"], Thing::Inbound, "what it holds is never processed."),
     (ERASE, Thing::Person, "everything that the workspace holds of the person is erased."),
     (["opt-out", "remove"], Thing::Number, "it gets templates again, and the time of its opt-out is lost."),
 ];
@@ -54,6 +55,7 @@ enum Thing {
     Brand,
     Line,
     Template,
+    Inbound,
     Person,
     Number,
 }
@@ -107,6 +109,9 @@ pub(crate) async fn confirm(console: &Console, matches: &ArgMatches, terminal: &
 impl Thing {
     /// The thing with its name and its workspace. `None` if it does not exist.
     async fn in_words(self, console: &Console, given: &ArgMatches) -> Result<Option<String>> {
+        if let Self::Inbound = self {
+            return Ok(given.get_one::<String>("id").map(|id| format!("Webhook {id}")));
+        }
         let workspace = match given.get_one::<WorkspaceRef>("workspace") {
             Some(named) => console.workspace_named(named).await?,
             None => return self.of_platform(console, given).await,
@@ -163,6 +168,8 @@ impl Thing {
             }
             // The command is never asked: it needs `--yes`.
             Self::Person => None,
+            // It is of no workspace.
+            Self::Inbound => None,
             Self::Number => {
                 given.get_one::<Cellphone>("cellphone").map(|number| format!("Number {}", number.as_str()))
             }

@@ -27,6 +27,7 @@ mod escape;
 mod events;
 mod export;
 mod failure;
+mod inbound;
 mod irreversible;
 mod jobs;
 mod key;
@@ -135,6 +136,8 @@ nouns! {
     Line(line);
     /// The messaging provider's apps, whose webhooks the service accepts.
     Provider(provider);
+    /// The messaging provider's webhooks that could not be processed.
+    Inbound(inbound);
     /// Message templates, of a workspace or of the platform.
     Template(template);
     /// The templates that open a workspace's conversations.

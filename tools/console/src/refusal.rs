@@ -236,6 +236,14 @@ pub enum Refusal {
         /// The total number.
         of: usize,
     },
+    /// Some webhooks of the provider stay in quarantine. The command has listed them.
+    #[error("{failed} of {of} webhooks stay in quarantine.")]
+    NotRedriven {
+        /// The number of failures.
+        failed: usize,
+        /// The total number.
+        of: usize,
+    },
     /// The contact is not a result of the search.
     #[error("The search does not find the contact {0}, so the list cannot continue after it.")]
     NotFound(ContactId),
@@ -334,6 +342,7 @@ pub enum Named {
     ClosedValue,
     Line,
     App,
+    Inbound,
     Brand,
     Template,
     Conversation,
@@ -358,6 +367,9 @@ impl Named {
             Self::ClosedValue => ("The attribute has no value", "", None),
             Self::Line => ("The workspace has no line", "", Some("--channel")),
             Self::App => ("There is no app", "", None),
+            Self::Inbound => {
+                ("The quarantine has no webhook", "; webhooks are kept for 90 days", Some("--id"))
+            }
             Self::Brand => ("The workspace has no brand", "", None),
             Self::Template => ("There is no template", " in this scope", None),
             Self::Conversation => ("The workspace has no conversation", "", None),

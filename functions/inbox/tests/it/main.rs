@@ -9,13 +9,14 @@ mod media;
 mod messages;
 mod moves;
 mod preferences;
+mod repeats;
 mod statuses;
 mod templates;
 
 use std::time::Duration;
 
 use domain::{ChannelId, Contact, Conversation, ProviderAppId, WorkspaceId};
-use harness::{TestBucket, TestQueue, World, failed_messages, sqs_event};
+use harness::{TestBucket, TestFailures, TestQueue, World, failed_messages, sqs_event, sqs_event_again};
 use inbox::{Files, Inbox};
 use provider::{FileClient, FileHosts};
 use queue::{Inbound, InboundQueue};
@@ -33,6 +34,7 @@ pub(crate) struct Site {
     pub(crate) world: World,
     pub(crate) queue: TestQueue,
     pub(crate) bucket: TestBucket,
+    pub(crate) failures: TestFailures,
     pub(crate) function: Inbox,
     pub(crate) counted: Kept,
 }
@@ -42,6 +44,7 @@ impl Site {
         let world = World::start().await;
         world.line(LINE, |_| ()).await;
         let (queue, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
+        let failures = TestFailures::default();
         let (metrics, counted) = Metrics::kept(world.db.clock().clone());
         let client = FileClient::new("http://127.0.0.1:1", "v25.0", FileHosts::parse("").unwrap()).unwrap();
         let function = Inbox {
@@ -49,9 +52,10 @@ impl Site {
             bucket: bucket.bucket_of(&world.db, "inbox"),
             files: Files::new(client, std::env::temp_dir()),
             queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
+            failures: failures.bucket(),
             metrics,
         };
-        Self { world, queue, bucket, function, counted }
+        Self { world, queue, bucket, failures, function, counted }
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -78,6 +82,7 @@ impl Site {
             account: account.to_owned(),
             field: field.to_owned(),
             value,
+            ranks: Default::default(),
             files_since: Default::default(),
         }
     }
@@ -92,6 +97,12 @@ impl Site {
         let bodies: Vec<String> = pieces.iter().map(Inbound::body).collect();
         let began = Instant::now() - ran;
         failed_messages(self.function.handle_since(sqs_event("inbox.json", &bodies), began).await)
+    }
+
+    /// Processes one piece that the queue delivers for this time. Returns whether it is done.
+    pub(crate) async fn process_again(&self, receives: u32, piece: &Inbound) -> bool {
+        let event = sqs_event_again("inbox.json", &[piece.body()], receives);
+        failed_messages(self.function.handle_since(event, Instant::now()).await).is_empty()
     }
 
     /// Processes a change of this account, signed by an app that may speak for this workspace only.

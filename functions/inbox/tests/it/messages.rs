@@ -50,6 +50,7 @@ fn piece(profile: &str, items: &[Value]) -> Inbound {
         account: World::ACCOUNT.to_owned(),
         field: "messages".to_owned(),
         value: json!({ "metadata": { "phone_number_id": LINE }, "contacts": contacts, "messages": items }),
+        ranks: Default::default(),
         files_since: Default::default(),
     }
 }

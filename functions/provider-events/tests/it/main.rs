@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
 use edge::provider::WebhookRequest;
-use harness::{Answer, GatewayEvent, TestDb, TestQueue};
+use harness::{Answer, GatewayEvent, TestDb, TestFailures, TestQueue};
 use hmac::{Hmac, KeyInit, Mac};
 use provider_events::{Apps, ProviderEvents};
 use queue::{Inbound, InboundQueue};
@@ -28,6 +28,7 @@ pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
 pub(crate) struct Site {
     pub(crate) db: TestDb,
     pub(crate) queue: TestQueue,
+    pub(crate) failures: TestFailures,
     pub(crate) function: ProviderEvents,
     pub(crate) counted: Kept,
 }
@@ -35,16 +36,17 @@ pub(crate) struct Site {
 impl Site {
     pub(crate) async fn start() -> Self {
         let db = TestDb::start().await;
-        let queue = TestQueue::default();
+        let (queue, failures) = (TestQueue::default(), TestFailures::default());
         let (metrics, counted) = Metrics::kept(db.clock().clone());
         let function = ProviderEvents {
             store: db.store_of("provider-events"),
             apps: Apps::default(),
             queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
+            failures: failures.bucket(),
             longest: Duration::from_secs(60),
             metrics,
         };
-        let site = Self { db, queue, function, counted };
+        let site = Self { db, queue, failures, function, counted };
         site.app(APP, None).await;
         site
     }

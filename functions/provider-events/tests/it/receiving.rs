@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::inbound::quarantine::QuarantineReason;
 use domain::{ProviderApp, Secret, WorkspaceId};
 use edge::provider::WebhookRequest;
 use harness::{GatewayEvent, fixture};
@@ -115,12 +116,63 @@ async fn a_queue_that_does_not_answer_is_no_reason_to_answer_200() {
 }
 
 #[tokio::test]
-async fn signed_bytes_that_are_no_webhook_are_not_repeated() {
+async fn signed_bytes_that_cannot_be_read_are_kept_and_not_repeated() {
     let site = Site::start().await;
-    for body in ["", "{}", "not JSON", r#"{"object":"page","entry":[]}"#] {
+    let bodies = ["", "{}", "not JSON"];
+    for body in bodies {
+        assert_eq!(site.post(body, SECRET).await.status, 200, "{body}");
         assert_eq!(site.post(body, SECRET).await.status, 200, "{body}");
     }
     assert!(site.queue.take().is_empty());
+    let kept = site.failures.bucket().quarantined().await.unwrap();
+    assert_eq!(kept.len(), bodies.len(), "a repeat makes no other object");
+    for kept in &kept {
+        let expected = (APP, site.db.store().now(), QuarantineReason::Unreadable);
+        assert_eq!((kept.app.as_str(), kept.received_at, kept.reason), expected);
+    }
+    assert!(site.failures.keys().iter().all(|key| key.starts_with("inbound/1042000000001/2026-01-02/")));
+}
+
+#[tokio::test]
+async fn a_webhook_of_another_product_is_neither_kept_nor_repeated() {
+    let site = Site::start().await;
+    assert_eq!(site.post(r#"{"object":"page","entry":[]}"#, SECRET).await.status, 200);
+    assert!(site.queue.take().is_empty() && site.failures.keys().is_empty());
+}
+
+#[tokio::test]
+async fn an_item_that_cannot_be_read_is_kept_and_its_neighbours_are_processed() {
+    let site = Site::start().await;
+    let body = webhook(3).replace(r#""id":"wamid.1","#, "");
+    site.failures.close(true);
+    assert_eq!(site.post(&body, SECRET).await.status, 500, "the provider repeats what is not kept");
+    site.failures.close(false);
+    site.queue.take();
+    assert_eq!(site.post(&body, SECRET).await.status, 200);
+    assert_eq!(site.queued()[0].value["statuses"].as_array().unwrap().len(), 2);
+    assert_eq!(site.failures.keys().len(), 1);
+    let kept = String::from_utf8(site.failures.contents().concat()).unwrap();
+    assert!(!kept.contains("wamid"), "the neighbours are not kept beside it: {kept}");
+
+    let nameless = webhook(30).replace(r#""id":"wamid."#, r#""no":"wamid."#);
+    assert_eq!(site.post(&nameless, SECRET).await.status, 200);
+    assert_eq!(site.failures.keys().len(), 2, "one with many such items is kept as a whole");
+}
+
+#[tokio::test]
+async fn an_item_that_the_queue_refuses_is_kept_and_the_others_are_on_the_queue() {
+    let site = Site::start().await;
+    let poison = webhook(25).replace(r#""id":"wamid.13""#, r#""id":"refused""#);
+    site.queue.forbid("refused");
+    assert_eq!(site.post(&poison, SECRET).await.status, 200);
+    let items: usize =
+        site.queued().iter().map(|piece| piece.value["statuses"].as_array().unwrap().len()).sum();
+    let [kept] = &site.failures.bucket().quarantined().await.unwrap()[..] else { panic!("one object") };
+    assert_eq!((items, kept.reason), (24, QuarantineReason::NotQueued));
+
+    let large = webhook(1).replace("34600111222", &"3".repeat(1_000_001));
+    assert_eq!(site.post(&large, SECRET).await.status, 200);
+    assert_eq!((site.queue.take().len(), site.failures.keys().len()), (0, 2));
 }
 
 #[tokio::test]

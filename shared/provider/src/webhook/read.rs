@@ -8,10 +8,7 @@ use domain::message::received::{Card, Degrees, Location, ReceivedText, Said};
 use domain::{ChannelId, PhoneKey, Reached, Timestamp};
 use serde_json::Value;
 
-use crate::webhook::pieces::{ENTRY_TIME, Piece};
-
-/// The greatest size of the provider's id of a message, in bytes. Its own are about 60.
-const MAX_ID: usize = 256;
+use crate::webhook::pieces::{ENTRY_TIME, MAX_ID, Piece};
 
 /// The subject of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]

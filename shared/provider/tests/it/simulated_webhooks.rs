@@ -2,7 +2,7 @@
 
 use domain::message::received::{Card, Degrees, ReceivedText, Said};
 use local::simulator::{self, SimulatedApp};
-use provider::webhook::{Content, Customer, Incoming, Item, StatusKind, Subject, TemplateNews, pieces, read};
+use provider::webhook::{Content, Customer, Incoming, Item, StatusKind, Subject, TemplateNews, divide, read};
 use serde_json::{Value, json};
 
 /// The time of every item.
@@ -21,7 +21,7 @@ async fn simulator() -> simulator::Provider {
 }
 
 fn subjects(webhook: &Value) -> Vec<Subject> {
-    pieces(webhook.to_string().as_bytes()).unwrap().iter().map(read).collect()
+    divide(webhook.to_string().as_bytes()).unwrap().pieces.iter().map(read).collect()
 }
 
 /// The subjects of the webhook that these items make.

@@ -1,4 +1,4 @@
-//! A person's records in the failure bucket: stream records as Lambda left them.
+//! A person's records in the failure bucket: stream records as Lambda left them, and webhooks of the provider in quarantine.
 
 use serde_json::Value;
 use store::FailureBucket;
@@ -12,6 +12,12 @@ pub(crate) struct Needles(Vec<String>);
 impl Needles {
     pub(crate) fn new(texts: impl IntoIterator<Item = String>) -> Self {
         Self(texts.into_iter().map(|text| text.to_lowercase()).collect())
+    }
+
+    /// Whether one of them is in a webhook. The provider writes numbers without `+`.
+    fn are_in_webhook(&self, webhook: &str) -> bool {
+        let webhook = webhook.to_lowercase();
+        self.0.iter().any(|needle| webhook.contains(needle.trim_start_matches('+')))
     }
 
     fn are_in(&self, record: &Value) -> bool {
@@ -45,6 +51,9 @@ impl Holding {
     /// The object with this key, if it has records of the person.
     pub(crate) async fn read(bucket: &FailureBucket, key: String, needles: &Needles) -> Result<Option<Self>> {
         let Some(bytes) = bucket.read(&key).await? else { return Ok(None) };
+        if key.starts_with(FailureBucket::INBOUND) {
+            return Ok(Self::webhook(key, &bytes, needles));
+        }
         let unreadable = |reason: &str| Refusal::Object { key: key.clone(), reason: reason.to_owned() };
         let mut object: Value =
             serde_json::from_slice(&bytes).map_err(|error| unreadable(&error.to_string()))?;
@@ -69,6 +78,13 @@ impl Holding {
         object["payload"] = if is_text { Value::String(payload.to_string()) } else { payload };
         let rest = (!is_empty).then(|| object.to_string().into_bytes());
         Ok(Some(Self { key, records: mine, rest }))
+    }
+
+    /// A webhook in quarantine, if it holds something of the person. It goes as a whole.
+    fn webhook(key: String, bytes: &[u8], needles: &Needles) -> Option<Self> {
+        let text = String::from_utf8_lossy(bytes);
+        let record = serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.to_string()));
+        needles.are_in_webhook(&text).then(|| Self { key, records: vec![record], rest: None })
     }
 
     /// Removes the person's records from the object.

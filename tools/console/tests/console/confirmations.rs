@@ -20,6 +20,7 @@ fn what_no_other_command_takes_back_can_be_confirmed_in_advance() {
         "team delete",
         "brand delete",
         "line delete",
+        "inbound delete",
         "template delete",
         "capture disable",
         "capture rotate-key",

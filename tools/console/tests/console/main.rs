@@ -13,6 +13,7 @@ mod events;
 mod hooks;
 mod imports;
 mod in_use;
+mod inbound;
 mod jobs;
 mod keys;
 mod leads;
@@ -42,7 +43,7 @@ use console::{Beside, Console, KnownStack, Terminal};
 use domain::TrustedReceivers;
 use domain::secret::Randomness;
 use harness::{Pipe, TestBucket, TestDb, TestFailures, TestQueue};
-use queue::Queues;
+use queue::{InboundQueue, Queues};
 use serde_json::Value;
 
 /// An operator's desk: an empty stack and its console.
@@ -150,6 +151,7 @@ fn console_of(
     let beside = Beside::Known(Box::new(KnownStack {
         streams: db.streams(),
         queues: Queues::default().with_webhooks(queue.client(), fast, slow),
+        inbound: InboundQueue::new(queue.client(), "http://queue.invalid/inbox"),
         media: media.bucket(),
         failures: failures.bucket(),
     }));

@@ -264,6 +264,12 @@ impl Scene {
 
     /// The relay left records of Ana and Bob in the failure bucket.
     fn fail(&self) {
+        let digits = PHONE.trim_start_matches('+');
+        for (of, about) in [("ana", digits), ("bob", "34600999888")] {
+            let webhook = json!({ "entry": [{ "from": about, "text": "Hi" }] });
+            let key = format!("inbound/1042/2026-01-02/{of}");
+            self.desk.failures.put(&key, "2026-01-02T03:10:00.000Z", webhook.to_string());
+        }
         for (at, as_text) in [true, false].into_iter().enumerate() {
             let records = self.desk.db.stream(Table::Contacts);
             let payload = if as_text { Value::String(records.to_string()) } else { records };
@@ -394,7 +400,7 @@ async fn nothing_of_an_erased_person_is_left_anywhere() {
       "counts": 2,
       "deliveries": 23,
       "events": 23,
-      "failedRecords": 58,
+      "failedRecords": 59,
       "files": 1,
       "leads": 2,
       "messages": 4,

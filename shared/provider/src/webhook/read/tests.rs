@@ -4,7 +4,7 @@ use serde_json::json;
 use super::*;
 
 fn piece(field: &str, value: Value) -> Piece {
-    Piece { account: "2055500001".to_owned(), field: field.to_owned(), value }
+    Piece { account: "2055500001".to_owned(), field: field.to_owned(), value, ranks: Default::default() }
 }
 
 /// The items of a change on the line 5 with one contact.
@@ -162,7 +162,7 @@ fn every_kind_of_content_is_read() {
         ("order", json!({ "catalog_id": "c" }), unsupported("order")),
         ("image", json!({}), unsupported("image")),
         ("location", json!({ "latitude": 40.5, "longitude": 181 }), unsupported("location")),
-        ("reaction", json!({ "message_id": "w".repeat(257), "emoji": "👍" }), unsupported("reaction")),
+        ("reaction", json!({ "message_id": "w".repeat(513), "emoji": "👍" }), unsupported("reaction")),
         ("interactive", json!({ "type": "nfm_reply", "nfm_reply": {} }), unsupported("interactive")),
     ];
     for (kind, content, expected) in rows {
@@ -177,8 +177,8 @@ fn a_message_with_an_id_that_fits_no_key_is_left_out() {
         let body = json!({ "body": "x" });
         json!({ "from": "34600111222", "id": id, "timestamp": "1792487728", "type": "text", "text": body })
     };
-    assert_eq!(items_of("messages", &text(&"w".repeat(256))).len(), 1);
-    assert_eq!(items_of("messages", &text(&"w".repeat(257))), []);
+    assert_eq!(items_of("messages", &text(&"w".repeat(512))).len(), 1);
+    assert_eq!(items_of("messages", &text(&"w".repeat(513))), []);
 }
 
 #[test]
