@@ -179,7 +179,11 @@ TABLES = {
     "leads": (
         "expiresAt",
         "NEW_AND_OLD_IMAGES",
-        {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY"), "byTime": (["timePk S", "timeSk S"], "INCLUDE state")},
+        {
+            "due": (["dueShard S", "dueAt N"], "KEYS_ONLY"),
+            "byTime": (["timePk S", "timeSk S"], "INCLUDE state"),
+            "byPhone": (["phonePk S", "timeSk S"], "KEYS_ONLY"),
+        },
     ),
     "webhooks": ("expiresAt", None, {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY")}),
     "secrets": (None, None, {}),

@@ -44,6 +44,8 @@ pub struct Contact {
     pub wa_id: Option<WaId>,
     /// When the customer last moved to another number or user id, as the provider dates it.
     pub moved_at: Option<Timestamp>,
+    /// Since when the contact has its number, if not since it was created ([`Contact::has_number_since`]).
+    pub number_since: Option<Timestamp>,
     /// The contact's preferred language.
     pub language: Option<Language>,
     /// The internal user who owns the contact.
@@ -189,6 +191,7 @@ impl Contact {
             user_id: None,
             wa_id: None,
             moved_at: None,
+            number_since: None,
             language: None,
             owner: None,
             attributes: BTreeMap::new(),
@@ -230,7 +233,8 @@ impl Contact {
             owner: owner_after(&self.owner, &update.owner, owner)?,
             ..self.clone()
         }
-        .without_ids_of_number(self);
+        .without_ids_of_number(self)
+        .with_time_of_number(self, now);
         for entry in &update.attributes {
             match content_of(entry, definitions, now)? {
                 Some(content) => next.attributes.insert(entry.attribute(), content),

@@ -61,6 +61,7 @@ pub use media::{FileType, Media, MediaDigest};
 pub use message::summary::Summary;
 pub use message::{Message, MessageBody, MessageStatus, Part, PartId};
 pub use patch::Patch;
+pub use person::times::{HeldNumber, Tenure};
 pub use person::{Erasure, ErasureState, Person};
 pub use person_key::{MacKind, PersonKey};
 pub use phone::PhoneKey;

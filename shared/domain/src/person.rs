@@ -7,6 +7,8 @@
 //! The first pass erases what it finds. Requests and visits that began before it may still write rows of the
 //! person. When the second pass begins, all of them have ended, so it finds everything that they wrote.
 
+pub mod times;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -15,9 +17,10 @@ use uuid::Uuid;
 use crate::contact::address::ProviderUserId;
 use crate::conversation::Conversation;
 use crate::encoding::digest;
-use crate::ids::{ContactId, ErasureId, WorkspaceId};
+use crate::ids::{ContactId, ErasureId, LeadId, WorkspaceId};
 use crate::lead::Lead;
 use crate::message::{Content, Message};
+use crate::person::times::{HeldNumber, Tenure, contact_of};
 use crate::phone::PhoneKey;
 use crate::text::{Cellphone, Email};
 use crate::time::Timestamp;
@@ -31,8 +34,14 @@ const ERASURES: Uuid = Uuid::from_u128(0x5b0e_97c4_2d18_4f63_a6f1_38d2_c07a_49e5
 pub struct Person {
     /// The contacts.
     pub contacts: BTreeSet<ContactId>,
-    /// The phone numbers.
-    pub cellphones: BTreeSet<Cellphone>,
+    /// The phone numbers of the contacts, each with its time.
+    pub numbers: BTreeSet<HeldNumber>,
+    /// The phone numbers by which somebody without a contact was named.
+    pub unheld: BTreeSet<Cellphone>,
+    /// Leads that belong to nobody, and were named one by one.
+    pub leads: BTreeSet<LeadId>,
+    /// The keys of the numbers that others have or had, too. Such a number says nothing about who is meant.
+    pub shared: BTreeSet<PhoneKey>,
     /// The e-mail addresses.
     pub emails: BTreeSet<Email>,
     /// The ids at the provider, of which an opt-out may be known.
@@ -40,27 +49,46 @@ pub struct Person {
 }
 
 impl Person {
-    /// Whether a lead is the person's.
-    pub fn has_lead(&self, lead: &Lead) -> bool {
-        let of_lead = lead.cellphone.key();
-        self.contacts.contains(&lead.contact) || self.phone_keys().any(|key| key == of_lead)
+    /// Whether a lead is the person's, given the times in which contacts are known to have had its number.
+    pub fn has_lead(&self, lead: &Lead, tenures: &[Tenure]) -> bool {
+        let key = lead.cellphone.key();
+        let own = self.numbers.iter().filter(|held| held.number.key() == key).map(|held| held.tenure);
+        let tenures: BTreeSet<Tenure> = own.chain(tenures.iter().copied()).collect();
+        match contact_of(lead, &tenures.into_iter().collect::<Vec<_>>()) {
+            Some(contact) => self.contacts.contains(&contact),
+            None => self.leads.contains(&lead.id) || self.unheld.iter().any(|unheld| unheld.key() == key),
+        }
     }
 
-    fn phone_keys(&self) -> impl Iterator<Item = PhoneKey> {
-        self.cellphones.iter().map(Cellphone::key)
+    /// The numbers that are nobody else's: those that the person has now, and those that the person gave up and nobody
+    /// else has or had. What is kept under the number itself goes with them.
+    pub fn own_numbers(&self) -> impl Iterator<Item = &Cellphone> {
+        let is_own =
+            |held: &&HeldNumber| held.tenure.to.is_none() || !self.shared.contains(&held.number.key());
+        self.numbers.iter().filter(is_own).map(|held| &held.number).chain(&self.unheld)
     }
 
-    /// One number of each of the person's phones: rows under a number are the same for all its written forms.
-    pub fn phones(&self) -> impl Iterator<Item = &Cellphone> {
-        let by_key: BTreeMap<PhoneKey, &Cellphone> =
-            self.cellphones.iter().map(|number| (number.key(), number)).collect();
-        by_key.into_values()
+    /// The numbers that are the person's now.
+    pub fn numbers_now(&self) -> impl Iterator<Item = &Cellphone> {
+        let held = self.numbers.iter().filter(|held| held.tenure.to.is_none());
+        held.map(|held| &held.number).chain(&self.unheld)
     }
 
-    /// The texts in which rows, bodies and records may name the person: the numbers in every written form, the addresses
-    /// in lower case, and the ids at the provider.
+    /// All numbers that are or were the person's.
+    pub fn all_numbers(&self) -> impl Iterator<Item = &Cellphone> {
+        self.numbers.iter().map(|held| &held.number).chain(&self.unheld)
+    }
+
+    /// One of these numbers for each phone: rows under a number are the same for all its written forms.
+    pub fn by_phone<'a>(numbers: impl Iterator<Item = &'a Cellphone>) -> BTreeMap<PhoneKey, &'a Cellphone> {
+        numbers.map(|number| (number.key(), number)).collect()
+    }
+
+    /// The texts in which rows, bodies and records may name the person: the numbers in every written form unless others
+    /// have or had them, the addresses in lower case, and the ids at the provider.
     pub fn texts(&self) -> impl Iterator<Item = String> {
-        let numbers = self.phone_keys().flat_map(|key| key.forms()).map(|digits| format!("+{digits}"));
+        let keys = Self::by_phone(self.all_numbers()).into_keys().filter(|key| !self.shared.contains(key));
+        let numbers = keys.flat_map(|key| key.forms()).map(|digits| format!("+{digits}"));
         let addresses = self.emails.iter().map(Email::canonical);
         let user_ids = self.user_ids.iter().map(|id| id.as_str().to_owned());
         numbers.chain(addresses).chain(user_ids)
@@ -100,24 +128,20 @@ impl Person {
     /// The hashes by which a finished erasure recognises the person. They are salted by the workspace only:
     /// who knows a number can check whether its person was erased.
     pub fn digests(&self, workspace: WorkspaceId) -> BTreeSet<String> {
-        let cellphones = self.phone_keys().map(|key| digest(workspace, key.as_str()));
+        let cellphones = Self::by_phone(self.all_numbers()).into_keys();
+        let cellphones = cellphones.map(|key| digest(workspace, key.as_str()));
         let emails = self.emails.iter().map(|email| digest(workspace, email.key().as_str()));
         let user_ids = self.user_ids.iter().map(|user_id| digest(workspace, user_id.as_str()));
         cellphones.chain(emails).chain(user_ids).collect()
     }
 
-    /// Whether the two are one person.
-    pub fn meets(&self, other: &Self) -> bool {
-        !self.contacts.is_disjoint(&other.contacts)
-            || self.phone_keys().any(|key| other.phone_keys().any(|of| of == key))
-            || !self.user_ids.is_disjoint(&other.user_ids)
-            || self.emails.iter().any(|email| other.emails.iter().any(|of| of.same_as(email)))
-    }
-
     /// Both together.
     pub fn and(mut self, other: &Self) -> Self {
         self.contacts.extend(&other.contacts);
-        self.cellphones.extend(other.cellphones.iter().cloned());
+        self.numbers.extend(other.numbers.iter().cloned());
+        self.unheld.extend(other.unheld.iter().cloned());
+        self.leads.extend(&other.leads);
+        self.shared.extend(other.shared.iter().cloned());
         self.emails.extend(other.emails.iter().cloned());
         self.user_ids.extend(other.user_ids.iter().cloned());
         self
@@ -194,9 +218,12 @@ impl Erasure {
         }
     }
 
-    /// Whether it erases, or erased, this person.
+    /// Whether it erases, or erased, this person. Who has no contact is recognised by the number or the address.
     pub fn is_of(&self, person: &Person) -> bool {
-        self.person.meets(person) || !self.digests.is_disjoint(&person.digests(self.workspace_id))
+        match person.contacts.is_empty() {
+            true => !self.digests.is_disjoint(&person.digests(self.workspace_id)),
+            false => !self.person.contacts.is_disjoint(&person.contacts),
+        }
     }
 
     /// When the second pass may begin; `None` before the end of the first.

@@ -78,6 +78,42 @@ pub(crate) fn contact_phone(workspace: WorkspaceId, phone: &PhoneKey) -> (String
     (format!("{workspace}#P#{}", phone.as_str()), "U")
 }
 
+/// A contact that had a phone number until it gave it up, in the partition of [`contact_phone`].
+pub(crate) fn earlier_holder(
+    workspace: WorkspaceId,
+    phone: &PhoneKey,
+    of: ContactId,
+    from: Timestamp,
+) -> (String, String) {
+    (contact_phone(workspace, phone).0, format!("{EARLIER}{of}#{:013}", from.as_millis()))
+}
+
+/// The contact of a sort key that [`earlier_holder`] made; `None` for other sort keys.
+pub(crate) fn read_earlier_holder(sk: &str) -> Option<ContactId> {
+    let (contact, _) = sk.strip_prefix(EARLIER)?.split_once('#')?;
+    ContactId::parse(contact).ok()
+}
+
+/// A phone number that a contact gave up, in the partition of [`contact`].
+pub(crate) fn earlier_number(
+    workspace: WorkspaceId,
+    of: ContactId,
+    phone: &PhoneKey,
+    from: Timestamp,
+) -> (String, String) {
+    (contact(workspace, of).0, format!("{EARLIER}{}#{:013}", phone.as_str(), from.as_millis()))
+}
+
+/// The number of a sort key that [`earlier_number`] made; `None` for other sort keys.
+pub(crate) fn read_earlier_number(sk: &str) -> Option<PhoneKey> {
+    let (phone, _) = sk.strip_prefix(EARLIER)?.split_once('#')?;
+    Some(PhoneKey::of(phone))
+}
+
+/// The prefix of the sort keys of numbers that a contact gave up. The time is part of the key, because a contact can
+/// have a number more than once, with others in between.
+pub(crate) const EARLIER: &str = "H#";
+
 /// The row that keeps a contact's id at the provider unique and finds the contact by it.
 pub(crate) fn contact_user_id(workspace: WorkspaceId, user_id: &ProviderUserId) -> (String, &'static str) {
     (format!("{workspace}#U#{}", user_id.as_str()), "U")
@@ -473,6 +509,11 @@ pub(crate) fn opt_outs(workspace: WorkspaceId) -> String {
 /// The workspace of a partition that [`opt_outs`] named.
 pub(crate) fn read_opt_outs(pk: &str) -> Option<WorkspaceId> {
     WorkspaceId::parse(pk.strip_suffix("#O")?).ok()
+}
+
+/// The newest-first list of a phone number's leads (index `byPhone`).
+pub(crate) fn leads_by_phone(workspace: WorkspaceId, phone: &PhoneKey) -> String {
+    format!("{workspace}#{}", phone.as_str())
 }
 
 /// The newest-first list of a workspace's leads (index `byTime`).

@@ -60,7 +60,7 @@ pub use messages::lane::{ConversationLane, Entry, Open, Outbound, SendingState};
 pub use messages::page::MessageQuery;
 pub use messages::receive::{InboundIds, InboundPlace, InboundStored, NewInbound};
 pub use messages::{DraftRead, MessageStored, NewMessage};
-pub use people::{ErasedMessages, PersonConversation, Target, TargetKind};
+pub use people::{ErasedMessages, Found, PersonConversation, Target, TargetKind};
 pub use quarantine::Quarantined;
 pub use settings::lines::LineCreated;
 pub use settings::templates::TemplateOwner;

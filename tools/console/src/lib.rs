@@ -92,7 +92,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum What {
     #[command(flatten)]
-    Noun(Noun),
+    Noun(Box<Noun>),
     /// Print the completion script of a shell, which needs no stack. bash: `source <(console completions bash)`.
     Completions(Completions),
 }
@@ -228,7 +228,7 @@ async fn execute(
             irreversible::confirm(&console, matches, terminal).await?;
             let mut output = Output::new(cli.json, cli.color, terminal);
             // The future is boxed. Otherwise the compiler would build one very deep type from the states of all verbs.
-            let report = Box::pin(console.carry_out(noun, &mut output)).await?;
+            let report = Box::pin(console.carry_out(*noun, &mut output)).await?;
             output.report(report)
         }
     }

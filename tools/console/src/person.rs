@@ -5,12 +5,11 @@ mod erase;
 mod events;
 mod export;
 mod failures;
-mod finding;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use domain::{Cellphone, ContactId, Email, Erasure, ErasureState, Person};
+use domain::{Cellphone, ContactId, Email, Erasure, ErasureState, LeadId, Person, WorkspaceId};
 use serde_json::Value;
 
 use crate::arguments::InWorkspace;
@@ -52,6 +51,12 @@ pub(crate) struct Who {
     within: InWorkspace,
     #[command(flatten)]
     by: By,
+    /// Another contact of the same person, such as one that had the number before. Repeat the option for each.
+    #[arg(long, value_name = "ID", value_parser = ContactId::parse)]
+    also_contact: Vec<ContactId>,
+    /// A lead of the person's number that belongs to no contact. Repeat the option for each.
+    #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
+    also_lead: Vec<LeadId>,
 }
 
 #[derive(Args)]
@@ -60,23 +65,27 @@ struct By {
     /// The contact's id.
     #[arg(long, value_name = "ID", value_parser = ContactId::parse)]
     contact: Option<ContactId>,
-    /// The phone number, with its country code: +34600111222
+    /// The phone number, with its country code: +34600111222. It means the contact that has it now.
     #[arg(long, value_name = "NUMBER", value_parser = Cellphone::parse)]
     cellphone: Option<Cellphone>,
-    /// The e-mail address.
+    /// The e-mail address. It means the contact that has it now.
     #[arg(long, value_name = "ADDRESS", value_parser = Email::parse)]
     email: Option<Email>,
 }
 
 impl Who {
-    /// What the command line says about the person.
-    fn person(&self) -> Person {
-        Person {
-            contacts: self.by.contact.into_iter().collect(),
-            cellphones: self.by.cellphone.iter().cloned().collect(),
-            emails: self.by.email.iter().cloned().collect(),
-            ..Person::default()
-        }
+    /// The person that the command line names.
+    async fn person(&self, console: &Console, workspace: WorkspaceId) -> Result<Person> {
+        let By { contact, cellphone, email } = &self.by;
+        let store = &console.store;
+        let mut person = match (cellphone, email) {
+            (Some(number), _) => store.person_with_number(workspace, number).await?,
+            (_, Some(email)) => store.person_with_email(workspace, email).await?,
+            (None, None) => Person::default(),
+        };
+        person.contacts.extend(contact.iter().chain(&self.also_contact));
+        person.leads.extend(&self.also_lead);
+        Ok(person)
     }
 }
 
@@ -86,7 +95,8 @@ impl Verb {
             Self::Erase { who, buckets } => {
                 let workspace = console.workspace(&who.within).await?.id;
                 let beside = console.beside.known(buckets).await?;
-                let erasure = erase::erase(console, &beside, workspace, who.person()).await?;
+                let person = who.person(console, workspace).await?;
+                let erasure = erase::erase(console, &beside, workspace, person).await?;
                 let again = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done);
                 let again = again.map(|at| format!("Repeat the command after {at} to finish the erasure."));
                 Report::from(view(&erasure)).remarks(again)
@@ -94,7 +104,8 @@ impl Verb {
             Self::Export { who, buckets, output: folder } => {
                 let workspace = console.workspace(&who.within).await?.id;
                 let beside = console.beside.known(buckets).await?;
-                export::export(console, &beside, workspace, who.person(), &folder).await?.into()
+                let person = who.person(console, workspace).await?;
+                export::export(console, &beside, workspace, person, &folder).await?.into()
             }
             Self::Erasures(within) => {
                 let workspace = console.workspace(&within).await?.id;

@@ -60,13 +60,34 @@ impl Contact {
         if !is_new {
             return Some(moved);
         }
-        Some(Self {
+        let moved = Self {
             cellphone: number,
             wa_id: None,
             updated_at: now.max(self.updated_at.plus(Duration::from_millis(1))),
             version: self.version + 1,
             ..moved
-        })
+        };
+        Some(moved.with_time_of_number(self, now))
+    }
+
+    /// Since when the contact has its number. A number under which the provider knows it is the same phone, so it has the
+    /// same time.
+    pub fn has_number_since(&self) -> Timestamp {
+        self.number_since.unwrap_or(self.created_at)
+    }
+
+    /// The contact with the time since when it has its number. `before` is the contact before the change, which is made
+    /// `now`. The time goes on as long as one of the keys stays.
+    #[must_use]
+    pub fn with_time_of_number(self, before: &Self, now: Timestamp) -> Self {
+        let is_kept = self.phone_keys().any(|key| before.phone_keys().any(|of| of == key));
+        let has_number = self.phone_keys().next().is_some();
+        let number_since = match (has_number, is_kept) {
+            (false, _) => None,
+            (true, true) => before.number_since,
+            (true, false) => Some(now),
+        };
+        Self { number_since, ..self }
     }
 
     /// The contact without the ids that belong to another number than the one that it has now. `before` is
@@ -207,6 +228,25 @@ mod tests {
             ids(&named.moved(&at("14155550123", ""), LATER.plus(Duration::from_secs(1)), LATER).unwrap())[0],
             old
         );
+    }
+
+    #[test]
+    fn a_number_has_a_time_that_goes_on_while_one_of_its_keys_stays() {
+        let known = Contact { number_since: Some(NOW), ..contact("+5511987654321", "551150000000", "") };
+        let of = |number: &str, wa_id: &str| Contact { number_since: None, ..contact(number, wa_id, "") };
+        for (before, after, expected) in [
+            (&known, of("+5511987654321", ""), Some(NOW)),
+            (&known, of("+551187654321", "551150000000"), Some(NOW)),
+            (&known, of("", "551150000000"), Some(NOW)),
+            (&known, of("+14155550123", ""), Some(LATER)),
+            (&known, of("", ""), None),
+            (&of("", ""), of("+14155550123", ""), Some(LATER)),
+            // Since it was created.
+            (&of("+14155550123", ""), of("+14155550123", "14155550199"), None),
+        ] {
+            let since = after.clone().with_time_of_number(before, LATER).number_since;
+            assert_eq!(since, expected, "{:?}", ids(&after));
+        }
     }
 
     #[test]

@@ -125,6 +125,7 @@ fn an_update_sets_every_field_it_contains() {
         last_name: PersonName::parse("Sanz").ok(),
         email: Email::parse("bea@example.com").ok(),
         cellphone: Cellphone::parse("+34600111222").ok(),
+        number_since: Some(LATER),
         language: Some(Language::Es),
         updated_at: LATER,
         version: 2,

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::Contact;
 use domain::contact::search::{phone_rows, terms};
 use domain::refused::IdentityField;
 use domain::settings::workspace::list_shard;
+use domain::{Contact, PhoneKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
-use crate::dynamodb::fields::stored;
+use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::versions::diff_write;
@@ -28,6 +28,8 @@ pub(crate) enum Role {
     Release,
     /// Adds or removes a search row.
     Search,
+    /// Records a number that the contact gave up.
+    GivenUp,
     /// Writes a row that belongs to the person, such as an opt-out.
     Other,
 }
@@ -72,13 +74,18 @@ pub(crate) fn replace_writes(
     let write = if numbers_of(old) == numbers_of(new) { write } else { when_ids_are_of(write, old) };
     writes.add(Role::Entity, write);
     add_identities(&mut writes, Some(old), new)?;
+    add_given_up(&mut writes, old, new, new.updated_at)?;
     add_search(&mut writes, Some(old), new)?;
     Ok(writes)
 }
 
 /// The change of the provider's ids from `old` to `new`. It is not a new version, and other changes of the
-/// contact at the same time stay.
-pub(crate) fn reach_writes(old: &Contact, new: &Contact) -> Result<Transaction<Role>, StoreError> {
+/// contact at the same time stay. It is made `now`.
+pub(crate) fn reach_writes(
+    old: &Contact,
+    new: &Contact,
+    now: Timestamp,
+) -> Result<Transaction<Role>, StoreError> {
     let mut writes = Transaction::new();
     let (pk, sk) = keys::contact(old.workspace_id, old.id);
     let number = old.cellphone.as_ref().map(|number| s(number.as_str()));
@@ -86,10 +93,12 @@ pub(crate) fn reach_writes(old: &Contact, new: &Contact) -> Result<Transaction<R
         .set_or_remove("userId", new.user_id.as_ref().map(|id| s(id.as_str())))
         .set_or_remove("waId", new.wa_id.as_ref().map(|id| s(id.as_str())))
         .set_or_remove("movedAt", new.moved_at.map(|at| s(at.to_string())))
+        .set_or_remove("numberSince", new.number_since.map(|at| s(at.to_string())))
         .when("attribute_exists(pk)");
     let write = when_seen(change.of(Table::Contacts, key((pk, sk))), "cellphone", number);
     writes.add(Role::Entity, when_ids_are_of(write, old));
     add_identities(&mut writes, Some(old), new)?;
+    add_given_up(&mut writes, old, new, now)?;
     Ok(writes)
 }
 
@@ -125,8 +134,34 @@ fn add_identities(
         writes.add(Role::Release, own);
     }
     for (field, (pk, sk)) in after.iter().filter(|(_, key)| !has(&before, key)) {
-        let row = row((pk, *sk), "identity", &IdentityRow { contact_id: new.id.to_string() })?;
+        let is_phone = matches!(field, IdentityField::Cellphone | IdentityField::WaId);
+        let since = is_phone.then(|| new.has_number_since());
+        let row = row((pk, *sk), "identity", &IdentityRow { contact_id: new.id.to_string(), since })?;
         writes.add(Role::Claim(*field), Write::put(Table::Contacts, row).when_absent());
+    }
+    Ok(())
+}
+
+/// The rows of the numbers that the contact gives up `now`: under the number, for whoever asks who had it, and under the
+/// contact, for whoever asks which numbers it had.
+fn add_given_up(
+    writes: &mut Transaction<Role>,
+    old: &Contact,
+    new: &Contact,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let shown = old.cellphone.iter().map(|number| (number.key(), number.digits()));
+    let known = old.wa_id.iter().map(|wa_id| (wa_id.key(), wa_id.as_str()));
+    let mut given_up: BTreeMap<PhoneKey, &str> = known.chain(shown).collect();
+    given_up.retain(|key, _| new.phone_keys().all(|kept| kept != *key));
+    let (workspace, from) = (old.workspace_id, old.has_number_since());
+    for (key, digits) in given_up {
+        let times = EarlierRow { from, to: now.max(from), digits: None };
+        let holder = row(keys::earlier_holder(workspace, &key, old.id, from), "earlierHolder", &times)?;
+        let own = EarlierRow { digits: Some(digits.to_owned()), ..times };
+        let number = row(keys::earlier_number(workspace, old.id, &key, from), "earlierNumber", &own)?;
+        writes.add(Role::GivenUp, Write::put(Table::Contacts, holder));
+        writes.add(Role::GivenUp, Write::put(Table::Contacts, number));
     }
     Ok(())
 }
@@ -187,8 +222,23 @@ fn when_seen(write: Write, name: &str, seen: Option<AttributeValue>) -> Write {
 /// `W#E#<e-mail>` / `U`, `W#P#<phone key>` / `U` and `W#U#<user id>` / `U`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct IdentityRow {
+pub(crate) struct IdentityRow {
     contact_id: String,
+    /// Since when the contact has the number.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Timestamp>,
+}
+
+/// `W#P#<phone key>` / `H#<contact>#<from>`, and `W#C#<contact>` / `H#<phone key>#<from>`: a number that a contact had.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct EarlierRow {
+    #[serde(with = "fields::text")]
+    pub(crate) from: Timestamp,
+    #[serde(with = "fields::text")]
+    pub(crate) to: Timestamp,
+    /// The digits as they were written; only in the row of the contact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) digits: Option<String>,
 }
 
 /// The search rows of a new contact. A search reads the contact itself before it shows it.
@@ -231,7 +281,7 @@ struct PhoneRow {
     ph: String,
 }
 
-stored! { IdentityRow, TermRow, PhoneRow }
+stored! { IdentityRow, EarlierRow, TermRow, PhoneRow }
 
 #[cfg(test)]
 mod tests {
@@ -267,7 +317,8 @@ mod tests {
         let create = create_writes(&old, 1, "r").unwrap().len();
         assert_eq!(create, 1 + 4 + 14 + 3);
         let replace = replace_writes(&old, &new, "r").unwrap().len();
-        assert_eq!(replace, 1 + 2 * 4 + 2 * 14 + 2 * 3);
+        // Two rows for each of the two numbers that it gives up.
+        assert_eq!(replace, 1 + 2 * 4 + 2 * 14 + 2 * 3 + 2 * 2);
         assert!(create.max(replace) <= MAX_TRANSACTION_WRITES);
     }
 

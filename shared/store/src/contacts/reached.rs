@@ -59,7 +59,10 @@ impl Store {
     pub async fn remember_reach(&self, seen: &Contact, reached: &Reached) -> Result<Remembered, StoreError> {
         match seen.reached(reached) {
             None => Ok(Remembered::Done),
-            Some(next) => self.replace_reach(seen, &next, Transaction::new()).await,
+            Some(next) => {
+                let next = next.with_time_of_number(seen, self.now());
+                self.replace_reach(seen, &next, Transaction::new()).await
+            }
         }
     }
 
@@ -88,7 +91,7 @@ impl Store {
         next: &Contact,
         others: Transaction<()>,
     ) -> Result<Remembered, StoreError> {
-        let mut writes = reach_writes(seen, next)?;
+        let mut writes = reach_writes(seen, next, self.now())?;
         writes.add_all(|()| Role::Other, others);
         let Err(refusals) = self.transact(writes).await? else { return Ok(Remembered::Done) };
         for Refusal { role, found } in &refusals {

@@ -24,7 +24,7 @@ pub(crate) const OWNER_PK: &str = "ownerPk";
 /// The attributes of a contact's row from which [`contact`] reads it: without those for indexes and repeated writes.
 static ATTRIBUTES: Attributes = Attributes {
     expression: "pk, sk, sv, createdAt, updatedAt, firstName, lastName, email, cellphone, userId, waId, movedAt, \
-                 #language, ownerId, ownerEmail, attrs, version",
+                 numberSince, #language, ownerId, ownerEmail, attrs, version",
     names: &[("#language", "language")],
 };
 
@@ -76,6 +76,8 @@ struct ContactRow {
     wa_id: Option<WaId>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     moved_at: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    number_since: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     language: Option<Language>,
     #[serde(flatten, with = "fields::Shaped::<OwnerFields>")]

@@ -29,8 +29,8 @@ use domain::{
     ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
     Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, FileType, JobId, JobState,
     KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus,
-    PersonName, ProviderAppId, ProviderUserId, Secret, Slot, TeamId, TemplateId, Timestamp, Unfit, UserId,
-    UserStatus, WaId, WebOrigin, WorkspaceId,
+    PersonName, PhoneKey, ProviderAppId, ProviderUserId, Secret, Slot, TeamId, TemplateId, Timestamp, Unfit,
+    UserId, UserStatus, WaId, WebOrigin, WorkspaceId,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -155,6 +155,16 @@ impl Field for Timestamp {
 
     fn to_text(&self) -> String {
         self.to_string()
+    }
+}
+
+impl Field for PhoneKey {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        Ok(Self::of(text))
+    }
+
+    fn to_text(&self) -> String {
+        self.as_str().to_owned()
     }
 }
 

@@ -18,6 +18,7 @@ use crate::{StoreError, keys};
 pub(crate) fn lead_item(lead: &Lead, request_id: &str) -> Result<Item, StoreError> {
     let mut item = row(keys::lead(lead.workspace_id, lead.id), "lead", &LeadRow::from(lead))?;
     item.insert("timePk".to_owned(), s(keys::leads_by_time(lead.workspace_id)));
+    item.insert("phonePk".to_owned(), s(keys::leads_by_phone(lead.workspace_id, &lead.cellphone.key())));
     item.insert("timeSk".to_owned(), s(keys::newest_first(lead.created_at, lead.id)));
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     Ok(item)

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{
-    Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, Person, ProviderUserId, Timestamp,
-    WorkspaceId,
+    Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, HeldNumber, LeadId, Person, PhoneKey,
+    ProviderUserId, Tenure, Timestamp, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -204,11 +204,38 @@ struct PersonFields {
     #[serde(with = "fields::list")]
     contacts: BTreeSet<ContactId>,
     #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
-    cellphones: BTreeSet<Cellphone>,
+    numbers: BTreeSet<HeldNumber>,
+    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    unheld: BTreeSet<Cellphone>,
+    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    leads: BTreeSet<LeadId>,
+    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    shared: BTreeSet<PhoneKey>,
     #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
     emails: BTreeSet<Email>,
     #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
     user_ids: BTreeSet<ProviderUserId>,
 }
 
-stored! { Erasure = ErasureRow, TargetRow = TargetRow }
+/// A number of the person, and when a contact had it.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "HeldNumber")]
+struct HeldNumberField {
+    #[serde(with = "fields::text")]
+    number: Cellphone,
+    #[serde(flatten, with = "TenureField")]
+    tenure: Tenure,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Tenure")]
+struct TenureField {
+    #[serde(with = "fields::text")]
+    from: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    to: Option<Timestamp>,
+    #[serde(with = "fields::text")]
+    contact: ContactId,
+}
+
+stored! { Erasure = ErasureRow, TargetRow = TargetRow, HeldNumber = HeldNumberField }

@@ -1,10 +1,10 @@
 //! The other rows of a person: the contact, leads, files, and the rows under the person's numbers.
 
 use domain::contact::search::phone_rows;
-use domain::{BrandId, Cellphone, Contact, Lead, MediaId, Timestamp, WorkspaceId};
+use domain::{Cellphone, Contact, Lead, MediaId, Timestamp, WorkspaceId};
 
 use crate::contacts::plan::{erase_writes, search_hints};
-use crate::dynamodb::item::{PK, SK, key, text};
+use crate::dynamodb::item::{PK, SK, key, s, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
@@ -27,7 +27,7 @@ impl Store {
     /// Deletes a lead, the row that makes others repeats of it, and the search rows of a contact that it was
     /// about to make. One round trip for each row.
     pub async fn erase_lead(&self, lead: &Lead) -> Result<(), StoreError> {
-        self.erase_repeat(lead.workspace_id, &lead.cellphone, &lead.brand).await?;
+        self.erase_repeat(lead).await?;
         if self.contact(lead.workspace_id, lead.contact).await?.is_none() {
             for hint in search_hints(&lead.new_contact(lead.created_at))? {
                 self.write(Write::delete(Table::Contacts, key((text(&hint, PK), text(&hint, SK))))).await?;
@@ -37,14 +37,12 @@ impl Store {
         Ok(())
     }
 
-    async fn erase_repeat(
-        &self,
-        workspace: WorkspaceId,
-        cellphone: &Cellphone,
-        brand: &BrandId,
-    ) -> Result<(), StoreError> {
-        let row = key(keys::lead_repeat(workspace, &cellphone.key(), brand));
-        self.write(Write::delete(Table::Leads, row)).await?;
+    /// Deletes the row that makes others repeats of a lead. Whoever had the number before or after may have a row there, too.
+    async fn erase_repeat(&self, lead: &Lead) -> Result<(), StoreError> {
+        let row = key(keys::lead_repeat(lead.workspace_id, &lead.cellphone.key(), &lead.brand));
+        let own =
+            Write::delete(Table::Leads, row).when("leadId = :lead").bind(":lead", s(lead.id.to_string()));
+        self.write(own).await?;
         Ok(())
     }
 

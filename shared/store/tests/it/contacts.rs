@@ -466,6 +466,10 @@ async fn after_any_changes_the_rows_are_those_of_a_contact_created_with_these_va
         create(&fresh, contact).await;
     }
     let (mut changed, mut made) = (rows(&db).await, rows(&fresh).await);
+    // A number that was given up leaves its time.
+    let all = changed.len();
+    changed.retain(|row| !row["kind"].as_s().unwrap().starts_with("earlier"));
+    assert!(changed.len() < all);
     for row in changed.iter_mut().chain(&mut made) {
         row.remove("lastRequest");
     }

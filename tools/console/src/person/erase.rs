@@ -13,7 +13,7 @@ use domain::{
     WorkspaceId,
 };
 use edge::view;
-use store::{ErasedMessages, EventAbout, PersonConversation, Store, Target, TargetKind};
+use store::{ErasedMessages, EventAbout, Found, PersonConversation, Store, Target, TargetKind};
 use uuid::Uuid;
 
 use crate::beside::KnownStack;
@@ -21,7 +21,6 @@ use crate::changed::{Decision, changed};
 use crate::person::contact_erased;
 use crate::person::events::{AFTER, Subject};
 use crate::person::failures::{Holding, Needles};
-use crate::person::finding::{Found, find};
 use crate::{Console, Refusal, Result};
 
 /// The namespace of the ids that stand for objects of the failure bucket.
@@ -36,7 +35,7 @@ pub(crate) async fn erase(
 ) -> Result<Erasure> {
     let store = &console.store;
     let erasures = store.erasures(workspace).await?;
-    let found = find(console, workspace, asked).await?;
+    let found = store.find_person(workspace, asked).await?;
     let of_person = || erasures.iter().rev().filter(|erasure| erasure.is_of(&found.person));
     match of_person().find(|erasure| erasure.state != ErasureState::Done) {
         // Requests that began before the first pass may still be running, and may still write. A second pass that starts
@@ -47,8 +46,11 @@ pub(crate) async fn erase(
         // The first pass may have deleted the row that led from one number to another. So the second pass looks for what is
         // found now and for what the first one knew.
         Some(unfinished) => {
-            let person = found.person.and(&unfinished.person);
-            let found = find(console, workspace, person).await?;
+            let mut person = found.person.and(&unfinished.person);
+            // The contact of a number is gone, so the number alone would now mean leads that belonged to nobody.
+            person.unheld.clone_from(&unfinished.person.unheld);
+            person.contacts.extend(store.returned(workspace, &person, unfinished.asked_at).await?);
+            let found = store.find_person(workspace, person).await?;
             pass(console, beside, unfinished.clone(), found).await
         }
         None if found.is_empty() => {
@@ -274,23 +276,24 @@ impl Pass<'_> {
         )
         .await?;
         // Also if there is no contact: a message that was stored meanwhile may have written them again.
-        Ok(self.store.erase_windows(self.workspace(), id).await?)
+        self.store.erase_windows(self.workspace(), id).await?;
+        Ok(self.store.erase_earlier_numbers(self.workspace(), id).await?)
     }
 
     /// The rows under the person's numbers and ids. An opt-out stays in force, without its number or id: if it were deleted, the
     /// person would get templates again.
     async fn numbers(&self, found: &Found) -> Result {
-        let counts = [("optOuts", found.opt_outs.len() as u64), ("counts", found.counts)];
+        let outs = found.choices.iter().filter(|kept| kept.outs().next().is_some());
+        let counts = [("optOuts", outs.count() as u64), ("counts", found.counts)];
         self.count(TargetKind::Numbers, self.erasure.id.as_uuid(), &counts).await?;
-        for cellphone in self.person().phones() {
-            self.store.hide_opt_out(self.workspace(), cellphone).await?;
+        for chooser in found.choices.iter().filter_map(|kept| kept.chooser.clone()) {
+            self.store.hide_opt_out(self.workspace(), chooser).await?;
+        }
+        for cellphone in Person::by_phone(self.person().own_numbers()).into_values() {
             self.store.erase_counts(self.workspace(), cellphone).await?;
         }
-        for cellphone in &self.person().cellphones {
+        for cellphone in self.person().own_numbers() {
             self.store.erase_stray_hints(self.workspace(), cellphone).await?;
-        }
-        for user_id in &self.person().user_ids {
-            self.store.hide_opt_out(self.workspace(), user_id).await?;
         }
         Ok(())
     }

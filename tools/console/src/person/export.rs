@@ -12,14 +12,13 @@ use domain::{
 use edge::view;
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::{EventAbout, Store};
+use store::{EventAbout, Found, Store};
 
 use crate::beside::KnownStack;
 use crate::lead;
 use crate::person::erase::files_of;
 use crate::person::events::Subject;
 use crate::person::failures::{Holding, Needles};
-use crate::person::finding::{Found, find};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
@@ -32,7 +31,7 @@ pub(crate) async fn export(
     folder: &Path,
 ) -> Result<View> {
     let (store, now) = (&console.store, console.store.now());
-    let found = find(console, workspace, asked).await?;
+    let found = store.find_person(workspace, asked).await?;
     if found.is_empty() {
         return Err(Refusal::NobodyFound);
     }
@@ -50,7 +49,7 @@ pub(crate) async fn export(
         "conversations": conversations,
         "leads": found.leads.iter().map(|lead| Value::from(lead::details(lead))).collect::<Vec<_>>(),
         "leadCountRows": found.counts,
-        "optOuts": found.opt_outs.iter().flat_map(opt_outs).collect::<Vec<_>>(),
+        "optOuts": found.choices.iter().flat_map(opt_outs).collect::<Vec<_>>(),
         "events": events,
         "failedRecords": export.failed_records(&subjects, &file_ids).await?,
         "files": files,

@@ -400,7 +400,7 @@ async fn nothing_of_an_erased_person_is_left_anywhere() {
       "counts": 2,
       "deliveries": 23,
       "events": 23,
-      "failedRecords": 59,
+      "failedRecords": 63,
       "files": 1,
       "leads": 2,
       "messages": 4,
@@ -601,4 +601,123 @@ async fn an_erasure_needs_confirmation_and_somebody_to_erase() {
     let confirmed = [&erase[..], &["--yes"]].concat();
     assert_eq!(desk.refused(&confirmed).await, "The workspace holds nothing of this person.");
     assert_eq!(desk.json(&["person", "erasures", "--workspace", &workspace]).await, json!([]));
+}
+
+/// Two contacts that had the same number, one after the other, each with a lead that was never opened, a conversation, and
+/// what is kept under the number.
+struct Handover {
+    desk: Desk,
+    workspace: String,
+    /// The first holder's contact, lead and conversation, and those of the second.
+    of: [[String; 3]; 2],
+    /// A lead from the time in which nobody had the number.
+    between: String,
+}
+
+impl Handover {
+    async fn new() -> Self {
+        let world = World::start().await;
+        let (store, workspace) = (world.db.store().clone(), world.workspace);
+        let hour = Duration::from_secs(3_600);
+        let number = Cellphone::parse(PHONE).unwrap();
+        let person = async |first_name: &str| {
+            let contact = world
+                .contact(|contact| {
+                    contact.first_name = name(first_name);
+                    contact.cellphone = Some(number.clone());
+                })
+                .await;
+            let shown = ContactRef::Id(contact.id);
+            let conversation = opened(&world, conversation(&world, &[(contact.id, shown)]), vec![]).await;
+            said(&store, &conversation, &format!("Hello {first_name}"), true, &[]).await;
+            world.db.clock().advance(hour);
+            let lead = world.lead(PHONE, |lead| lead.name = LeadName::read(first_name).unwrap()).await;
+            let caps = LeadCaps { daily: None, per_phone: Some(9) };
+            store.count_lead(workspace, &lead.cellphone, caps).await.unwrap();
+            (contact.clone(), [contact.id.to_string(), lead.id.to_string(), conversation.id.to_string()])
+        };
+        let (ana, of_ana) = person("Anafirst").await;
+        world.db.clock().advance(hour);
+        let update = domain::ContactUpdate {
+            cellphone: domain::Patch::Set(Cellphone::parse(OLD_PHONE).unwrap()),
+            ..Default::default()
+        };
+        let moved = ana.apply(&update, &domain::Definitions::default(), None, store.now()).unwrap().unwrap();
+        store.replace_contact(&ana, &moved, "move").await.unwrap();
+        world.db.clock().advance(25 * hour);
+        let between = world.lead(PHONE, |_| ()).await.id.to_string();
+        // The counts and the repeats of the first holder have expired.
+        world.db.clock().advance(72 * hour);
+        let (_, of_bob) = person("Bobsecond").await;
+        store.opt_out(workspace, &number, domain::ChoiceScope::All, store.now()).await.unwrap();
+        Self { desk: Desk::over(world.db), workspace: workspace.to_string(), of: [of_ana, of_bob], between }
+    }
+
+    /// All rows but those of erasures and those that have expired, as text: those that name one of these ids, and the others.
+    fn rows(&self, ids: &[String]) -> [Vec<String>; 2] {
+        let now = self.desk.db.store().now().as_seconds();
+        let mut rows: Vec<String> = vec![];
+        for table in Table::ALL {
+            let of_table = self.desk.db.rows(table).into_iter();
+            let others = of_table.filter(|row| {
+                let expires = row["expiresAt"]["N"].as_str().map(|at| at.parse::<i64>().unwrap());
+                let kind = row["kind"]["S"].as_str().unwrap_or_default();
+                // A used captcha token shows no number, and names its lead for a day.
+                !kind.starts_with("eras") && kind != "captchaToken" && expires.is_none_or(|at| at > now)
+            });
+            rows.extend(others.map(|row| format!("{table:?} {row}")));
+        }
+        rows.sort();
+        let (of_ids, others) = rows.into_iter().partition(|row| ids.iter().any(|id| row.contains(id)));
+        [of_ids, others]
+    }
+
+    async fn erase(&self, who: &[&str]) -> Value {
+        let erase = ["person", "erase", "--workspace", &self.workspace, "--yes"];
+        self.desk.json(&[&erase[..], who].concat()).await;
+        self.desk.db.clock().advance(Duration::from_secs(15 * 60));
+        self.desk.json(&[&erase[..], who].concat()).await
+    }
+}
+
+#[tokio::test]
+async fn erasing_the_former_holder_leaves_every_row_of_the_new_one() {
+    let scene = Handover::new().await;
+    let [ana, bob] = &scene.of;
+    let [_, others] = scene.rows(ana);
+    assert!(others.iter().filter(|row| bob.iter().any(|id| row.contains(id))).count() > 10);
+    let done = scene.erase(&["--contact", &ana[0]]).await;
+    assert_eq!((&done["state"], &done["erased"]["leads"]), (&json!("DONE"), &json!(1)));
+    let [left, after] = scene.rows(ana);
+    assert_eq!(left, [""; 0]);
+    // The lines of the difference alone, because there are many rows.
+    let lost: Vec<_> = others.iter().filter(|row| !after.contains(row)).collect();
+    assert_eq!((lost, after.len()), (vec![], others.len()));
+}
+
+#[tokio::test]
+async fn erasing_the_present_holder_leaves_every_row_of_the_former_one() {
+    let scene = Handover::new().await;
+    let [ana, bob] = &scene.of;
+    let [of_ana, _] = scene.rows(ana);
+    assert!(of_ana.len() > 10);
+    // The number means the one who has it now. What nobody had, is taken only if it is named.
+    let done = scene.erase(&["--cellphone", PHONE, "--also-lead", &scene.between]).await;
+    assert_eq!((&done["contactIds"], &done["erased"]["leads"]), (&json!([bob[0]]), &json!(2)));
+    let [left, _] = scene.rows(&[&bob[..], std::slice::from_ref(&scene.between)].concat());
+    assert_eq!(left, [""; 0]);
+    let [after, _] = scene.rows(ana);
+    let lost: Vec<_> = of_ana.iter().filter(|row| !after.contains(row)).collect();
+    assert_eq!((lost, after.len()), (vec![], of_ana.len()));
+}
+
+#[tokio::test]
+async fn a_former_holder_is_erased_too_if_it_is_named() {
+    let scene = Handover::new().await;
+    let [ana, bob] = &scene.of;
+    let done = scene.erase(&["--cellphone", PHONE, "--also-contact", &ana[0]]).await;
+    assert_eq!(done["erased"]["leads"], 2);
+    let [left, others] = scene.rows(&[&ana[..], &bob[..]].concat());
+    assert_eq!(left, [""; 0]);
+    assert!(others.iter().any(|row| row.contains(&scene.between)), "nobody's lead stays");
 }
