@@ -1,7 +1,6 @@
 //! Exports: CSV for spreadsheet programs, or one JSON array, page by page, because a workspace may have more rows than the
 //! memory.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use store::Page;
 use crate::escape::printable;
 use crate::output::{Output, Report, json_of};
 use crate::view::View;
-use crate::{Refusal, Result};
+use crate::{Refusal, Result, private};
 
 /// Where an export goes.
 #[derive(Args)]
@@ -115,7 +114,7 @@ impl Destination {
         let in_file =
             |cells: Vec<Cell>| cells.into_iter().map(|cell| cell.written(formulas)).collect::<Vec<_>>();
         if let Some(path) = &self.output {
-            let mut to = File::create(path).map_err(|error| unwritable(path, &error))?;
+            let mut to = private::file(path).map_err(|error| unwritable(path, &error))?;
             let exported = csv_pages(header, read, |row| in_file(cells(row)), &mut to).await?;
             let view = View::new().value("exported", "exported", exported);
             return Ok(view.text("file", "file", path.display()).into());

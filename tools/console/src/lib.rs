@@ -41,6 +41,7 @@ mod opt_out;
 mod output;
 mod paging;
 mod person;
+mod private;
 mod progress;
 mod provider;
 mod refusal;

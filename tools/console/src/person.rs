@@ -31,7 +31,11 @@ pub(crate) enum Verb {
         #[command(flatten)]
         buckets: Buckets,
     },
-    /// Write everything that `person erase` would remove into a new folder: person.json, and the files beside it.
+    /// Write what is kept of a person into a new folder: person.json, and the files beside it.
+    ///
+    /// The folder is for the person: it holds the person's own data, and nothing of others. Other participants, agents,
+    /// internal notes, conversations' names with others, receivers' answers, and records that could not be processed are
+    /// left out. Only the operator can read the folder.
     Export {
         #[command(flatten)]
         who: Who,
@@ -40,6 +44,9 @@ pub(crate) enum Verb {
         /// The folder to create.
         #[arg(long, value_name = "FOLDER")]
         output: PathBuf,
+        /// Everything that `person erase` would remove, for the operator alone: it also shows other persons.
+        #[arg(long)]
+        all: bool,
     },
     /// List the erasures of a workspace with their receipts, the oldest first.
     Erasures(InWorkspace),
@@ -101,11 +108,13 @@ impl Verb {
                 let again = again.map(|at| format!("Repeat the command after {at} to finish the erasure."));
                 Report::from(view(&erasure)).remarks(again)
             }
-            Self::Export { who, buckets, output: folder } => {
+            Self::Export { who, buckets, output: folder, all } => {
                 let workspace = console.workspace(&who.within).await?.id;
                 let beside = console.beside.known(buckets).await?;
                 let person = who.person(console, workspace).await?;
-                export::export(console, &beside, workspace, person, &folder).await?.into()
+                export::export(console, &beside, workspace, person, &folder, export::Extent::of(all))
+                    .await?
+                    .into()
             }
             Self::Erasures(within) => {
                 let workspace = console.workspace(&within).await?.id;

@@ -6,13 +6,13 @@ use std::path::Path;
 use domain::choices::Chooser;
 use domain::message::Content;
 use domain::{
-    ChannelId, Choices, Contact, DeliveryId, Event, MediaId, Message, Person, ProviderUserId, Timestamp,
-    WaId, WorkspaceId,
+    ChannelId, Choices, Contact, Conversation, DeliveryId, Event, EventId, MediaId, Message, OnboardingPlan,
+    Person, ProviderUserId, Timestamp, WaId, WorkspaceId,
 };
 use edge::view;
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::{EventAbout, Found, Store};
+use store::{EventAbout, Found, PersonConversation, Store};
 
 use crate::beside::KnownStack;
 use crate::lead;
@@ -20,43 +20,62 @@ use crate::person::erase::files_of;
 use crate::person::events::Subject;
 use crate::person::failures::{Holding, Needles};
 use crate::view::View;
-use crate::{Console, Refusal, Result};
+use crate::{Console, Refusal, Result, private};
 
-/// Writes everything that an erasure of the person would remove into a new folder.
+/// How much is exported.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The person's own data, for the person.
+    Own,
+    /// Everything that an erasure would remove, for the operator.
+    All,
+}
+
+impl Extent {
+    pub(crate) fn of(all: bool) -> Self {
+        if all { Self::All } else { Self::Own }
+    }
+}
+
+/// Writes what is kept of the person into a new folder.
 pub(crate) async fn export(
     console: &Console,
     beside: &KnownStack,
     workspace: WorkspaceId,
     asked: Person,
     folder: &Path,
+    extent: Extent,
 ) -> Result<View> {
     let (store, now) = (&console.store, console.store.now());
     let found = store.find_person(workspace, asked).await?;
     if found.is_empty() {
         return Err(Refusal::NobodyFound);
     }
-    std::fs::create_dir(folder).map_err(|error| not_written(folder, &error))?;
-    let export = Export { store, beside, workspace, found: &found, now };
+    private::folder(folder).map_err(|error| not_written(folder, &error))?;
+    let export = Export { store, beside, workspace, found: &found, now, extent };
     let (conversations, file_ids) = export.conversations().await?;
     let files = export.files(&file_ids, folder).await?;
     let subjects = export.subjects();
     let events = export.events(&subjects).await?;
-    let person = json!({
+    let mut person = json!({
         "workspaceId": workspace.to_string(),
         "exportedAt": now.to_string(),
         "contacts": export.contacts().await?,
+        "numbers": export.numbers(),
         "lastMessages": export.last_messages().await?,
         "conversations": conversations,
         "leads": found.leads.iter().map(|lead| Value::from(lead::details(lead))).collect::<Vec<_>>(),
-        "leadCountRows": found.counts,
         "optOuts": found.choices.iter().flat_map(opt_outs).collect::<Vec<_>>(),
         "events": events,
-        "failedRecords": export.failed_records(&subjects, &file_ids).await?,
         "files": files,
     });
+    if extent == Extent::All {
+        person["leadCountRows"] = found.counts.into();
+        person["failedRecords"] = export.failed_records(&subjects, &file_ids).await?.into();
+    }
     let path = folder.join("person.json");
     let text = serde_json::to_vec_pretty(&person).map_err(|error| Refusal::Output(error.into()))?;
-    std::fs::write(&path, text).map_err(|error| not_written(&path, &error))?;
+    private::write(&path, &text).map_err(|error| not_written(&path, &error))?;
     Ok(View::new()
         .text("folder", "folder", folder.display())
         .value("contacts", "contacts", found.contacts.len())
@@ -77,6 +96,7 @@ struct Export<'a> {
     workspace: WorkspaceId,
     found: &'a Found,
     now: Timestamp,
+    extent: Extent,
 }
 
 impl Export<'_> {
@@ -86,9 +106,26 @@ impl Export<'_> {
             let mut shown = value(&view::contact(contact, &definitions, self.now))?;
             shown["userId"] = json!(contact.user_id.as_ref().map(ProviderUserId::as_str));
             shown["waId"] = json!(contact.wa_id.as_ref().map(WaId::as_str));
-            Ok(shown)
+            Ok(self.own(shown))
         };
         self.found.contacts.iter().map(contact).collect()
+    }
+
+    /// The value without what tells who an agent is, unless everything is exported.
+    fn own(&self, mut of: Value) -> Value {
+        if let (Extent::Own, Some(fields)) = (self.extent, of.as_object_mut()) {
+            fields.remove("ownerId");
+        }
+        of
+    }
+
+    /// The person's numbers, and since when and until when each was the person's.
+    fn numbers(&self) -> Vec<Value> {
+        let held = self.found.person.numbers.iter().map(|held| {
+            let (from, to) = (held.tenure.from.to_string(), held.tenure.to.map(|to| to.to_string()));
+            json!({ "cellphone": held.number.as_str(), "contactId": held.tenure.contact.to_string(), "from": from, "to": to })
+        });
+        held.collect()
     }
 
     /// When the person last wrote, on each line.
@@ -104,32 +141,80 @@ impl Export<'_> {
         Ok(last_messages)
     }
 
-    /// The conversations with the messages that an erasure would remove, and the ids of their files.
+    /// The conversations with the person's messages, and the ids of their files.
     async fn conversations(&self) -> Result<(Vec<Value>, Vec<MediaId>)> {
-        let person = &self.found.person;
         let (mut conversations, mut files) = (vec![], BTreeSet::new());
         for id in &self.found.conversations {
             let whole = self.store.whole_conversation(self.workspace, *id).await?;
             if whole.conversation.is_none() && whole.messages.is_empty() {
                 continue;
             }
-            let conversation = whole.conversation.as_ref();
-            let is_alone = conversation.is_none_or(|conversation| person.is_alone_in(conversation));
             let mut messages = vec![];
-            for message in whole.messages.iter().filter(|said| is_alone || person.has_message(said, self.now))
-            {
-                messages.push(message_value(message)?);
+            for message in whole.messages.iter().filter(|message| self.shows(message, &whole)) {
+                messages.push(self.message(message)?);
                 files.extend(files_of(message));
             }
-            conversations.push(json!({
+            let conversation = whole.conversation.as_ref().map(|of| self.conversation(of)).transpose()?;
+            let mut shown = json!({
                 "id": id.to_string(),
-                "conversation": conversation.map(|conversation| value(&view::conversation(conversation))).transpose()?,
+                "conversation": conversation,
                 "messages": messages,
-                "onboarding": whole.plan.iter().flat_map(|plan| &plan.steps).map(template).collect::<Vec<_>>(),
-                "storedAnswer": whole.answer.map(|(_, answer)| answer.answer),
-            }));
+                "onboarding": self.onboarding(&whole),
+            });
+            if self.extent == Extent::All {
+                shown["storedAnswer"] = json!(whole.answer.map(|(_, answer)| answer.answer));
+            }
+            conversations.push(shown);
         }
         Ok((conversations, files.into_iter().collect()))
+    }
+
+    /// Whether a message of a conversation is exported: with everything, what an erasure would remove, otherwise what the
+    /// person wrote or was sent.
+    fn shows(&self, message: &Message, of: &PersonConversation) -> bool {
+        let person = &self.found.person;
+        let is_alone = of.conversation.as_ref().is_none_or(|conversation| person.is_alone_in(conversation));
+        match self.extent {
+            Extent::All => is_alone || person.has_message(message, self.now),
+            Extent::Own => !is_note(message) && person.has_message(message, self.now),
+        }
+    }
+
+    /// A conversation. For the person, it has only the person among its participants, and a name only if nobody else takes
+    /// part: the name may name others.
+    fn conversation(&self, of: &Conversation) -> Result<Value> {
+        let person = &self.found.person;
+        if self.extent == Extent::All {
+            return value(&view::conversation(of));
+        }
+        let mut own = of.clone();
+        own.internals.clear();
+        own.externals.retain(|external| person.contacts.contains(&external.contact));
+        if !person.is_alone_in(of) {
+            own.name = None;
+        }
+        value(&view::conversation(&own))
+    }
+
+    /// A message. For the person, it has only the parts that the person was sent.
+    fn message(&self, of: &Message) -> Result<Value> {
+        if self.extent == Extent::All {
+            return message_value(of);
+        }
+        let mut own = of.clone();
+        own.recipients.retain(|recipient| self.found.person.contacts.contains(&recipient.contact));
+        own.parts.retain(|part| self.found.person.contacts.contains(&part.recipient));
+        message_value(&own)
+    }
+
+    /// The templates that are still to be sent, to the person if nobody else is exported.
+    fn onboarding(&self, of: &PersonConversation) -> Vec<Value> {
+        let is_mine = |plan: &&OnboardingPlan| {
+            let mut recipients = plan.recipients.iter();
+            recipients.any(|recipient| self.found.person.contacts.contains(&recipient.contact))
+        };
+        let plan = of.plan.as_ref().filter(|plan| self.extent == Extent::All || is_mine(plan));
+        plan.iter().flat_map(|plan| &plan.steps).map(template).collect()
     }
 
     /// Writes the bytes of the files into the folder.
@@ -139,7 +224,7 @@ impl Export<'_> {
             let Some(bytes) = self.beside.media.read(self.workspace, media.id).await? else { continue };
             let name = format!("{}-{}", media.id, media.name.as_str());
             let path = folder.join(&name);
-            std::fs::write(&path, bytes).map_err(|error| not_written(&path, &error))?;
+            private::write(&path, &bytes).map_err(|error| not_written(&path, &error))?;
             files.push(json!({
                 "id": media.id.to_string(), "name": media.name.as_str(), "contentType": media.content_type, "file": name,
             }));
@@ -150,7 +235,9 @@ impl Export<'_> {
     /// What events of the person can be about.
     fn subjects(&self) -> Vec<Subject> {
         let contacts = self.found.person.contacts.iter().map(|id| Subject::Own(*id.as_uuid()));
-        let conversations = self.found.conversations.iter().map(|id| Subject::Conversation(*id));
+        // The events of a conversation show all its participants.
+        let conversations = self.found.conversations.iter().filter(|_| self.extent == Extent::All);
+        let conversations = conversations.map(|id| Subject::Conversation(*id));
         let leads = self.found.leads.iter().map(|lead| Subject::Own(*lead.id.as_uuid()));
         contacts.chain(conversations).chain(leads).collect()
     }
@@ -162,12 +249,46 @@ impl Export<'_> {
         for (id, about) in store.events_about(workspace, &ids, &person.contacts).await? {
             // A subject that has expired is not among those that were found.
             let known = subjects.iter().find(|subject| *subject.id() == id);
+            if known.is_none() && self.extent == Extent::Own {
+                continue;
+            }
             let subject = known.copied().unwrap_or(Subject::Own(id));
             for about in subject.to_redact(about, store, workspace, person, self.now).await? {
-                events.push(event(store, workspace, &about).await?);
+                events.push(self.event(&about).await?);
             }
         }
         Ok(events)
+    }
+
+    /// An event as it is delivered. With everything, also what receivers answered.
+    async fn event(&self, about: &EventAbout) -> Result<Value> {
+        let Event { id, at, .. } = about.event;
+        let mut body: Value =
+            serde_json::from_slice(&about.body).map_err(|error| Refusal::Output(error.into()))?;
+        body["payload"] = self.own(body["payload"].take());
+        let mut shown = json!({ "eventId": id.to_string(), "at": at.to_string(), "body": body });
+        if self.extent == Extent::All {
+            shown["deliveries"] = self.deliveries(id).await?.into();
+        }
+        Ok(shown)
+    }
+
+    /// The deliveries of an event, with what receivers answered.
+    async fn deliveries(&self, id: EventId) -> Result<Vec<Value>> {
+        let (store, workspace) = (self.store, self.workspace);
+        let recorded = store.recorded_event(workspace, id).await?;
+        let mut deliveries = vec![];
+        for slot in recorded.iter().flat_map(|recorded| &recorded.slots) {
+            let delivery = DeliveryId { event: id, endpoint: slot.endpoint };
+            let Some(found) = store.delivery(workspace, delivery).await? else { continue };
+            let answers = store.attempts(&found).await?;
+            let answers: Vec<_> =
+                answers.iter().map(|attempt| String::from_utf8_lossy(&attempt.answer).into_owned()).collect();
+            deliveries.push(json!({
+                "deliveryId": delivery.to_string(), "state": found.state.as_str(), "answers": answers,
+            }));
+        }
+        Ok(deliveries)
     }
 
     /// The person's records in the failure bucket.
@@ -204,23 +325,9 @@ fn opt_outs(kept: &Choices) -> impl Iterator<Item = Value> {
     })
 }
 
-/// An event as it is delivered, with what receivers answered.
-async fn event(store: &Store, workspace: WorkspaceId, about: &EventAbout) -> Result<Value> {
-    let Event { id, at, .. } = about.event;
-    let recorded = store.recorded_event(workspace, id).await?;
-    let mut deliveries = vec![];
-    for slot in recorded.iter().flat_map(|recorded| &recorded.slots) {
-        let delivery = DeliveryId { event: id, endpoint: slot.endpoint };
-        let Some(found) = store.delivery(workspace, delivery).await? else { continue };
-        let answers = store.attempts(&found).await?;
-        let answers: Vec<_> =
-            answers.iter().map(|attempt| String::from_utf8_lossy(&attempt.answer).into_owned()).collect();
-        deliveries.push(json!({
-            "deliveryId": delivery.to_string(), "state": found.state.as_str(), "answers": answers,
-        }));
-    }
-    let body: Value = serde_json::from_slice(&about.body).map_err(|error| Refusal::Output(error.into()))?;
-    Ok(json!({ "eventId": id.to_string(), "at": at.to_string(), "body": body, "deliveries": deliveries }))
+/// Whether a message is an internal note.
+fn is_note(message: &Message) -> bool {
+    message.recipients.is_empty() && !matches!(message.content, Content::Received(_))
 }
 
 /// A message as the API shows it, with the template of a template message.

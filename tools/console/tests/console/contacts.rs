@@ -431,7 +431,17 @@ async fn an_export_can_be_written_to_a_file() {
     book.taken(TWO).await;
     let file = book.file.with_extension("out.csv");
     let path = file.to_str().unwrap();
+    // An earlier run of the test may have left one.
+    fs::remove_file(&file).ok();
     let export = ["contacts", "export", "--workspace", &book.workspace, "--output", path];
     assert_eq!(book.desk.json(&export).await, json!({ "exported": 2, "file": path }));
     assert_eq!(fs::read_to_string(&file).unwrap(), book.export_csv().await);
+    // It holds personal data, so only the operator reads it, and it replaces no file.
+    #[cfg(unix)]
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions()) & 0o777,
+        0o600
+    );
+    let again = book.desk.refused(&export).await;
+    assert!(again.contains("exists"), "{again}");
 }

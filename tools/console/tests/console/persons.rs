@@ -526,11 +526,12 @@ async fn what_a_visit_stores_between_the_passes_is_erased_by_the_second() {
 }
 
 #[tokio::test]
-async fn an_export_shows_what_an_erasure_removes() {
+async fn an_export_of_everything_shows_what_an_erasure_removes() {
     let scene = Scene::new().await;
     let folder = std::env::temp_dir().join(format!("person-export-{}", std::process::id()));
     let path = folder.to_str().unwrap();
-    let export = ["person", "export", "--workspace", &scene.workspace, "--email", EMAIL, "--output", path];
+    let export =
+        ["person", "export", "--all", "--workspace", &scene.workspace, "--email", EMAIL, "--output", path];
     let shown = scene.desk.json(&export).await;
     assert_eq!(
         (&shown["contacts"], &shown["conversations"], &shown["leads"], &shown["files"]),
@@ -567,6 +568,56 @@ async fn an_export_shows_what_an_erasure_removes() {
     scene.erase(&[]).await;
     let gone = scene.desk.refused(&export).await;
     assert_eq!(gone, "The workspace holds nothing of this person.");
+}
+
+#[tokio::test]
+async fn an_export_shows_nobody_else() {
+    let scene = Scene::new().await;
+    let folder = std::env::temp_dir().join(format!("person-own-{}", std::process::id()));
+    let path = folder.to_str().unwrap();
+    let export = ["person", "export", "--workspace", &scene.workspace, "--email", EMAIL, "--output", path];
+    let shown = scene.desk.json(&export).await;
+    assert_eq!((&shown["contacts"], &shown["leads"], &shown["files"]), (&json!(1), &json!(2), &json!(1)));
+    let text = std::fs::read_to_string(folder.join("person.json")).unwrap();
+    for own in [
+        "Canaryfirst",
+        EMAIL,
+        PHONE,
+        OLD_PHONE,
+        "allergic to canary",
+        "Hello Canary",
+        "Hello Canary and Bob",
+        "Bye Canary",
+        "Canary/1.0",
+        "Canaryold",
+    ] {
+        assert!(text.contains(own), "{own} is missing");
+    }
+    let bob = scene.bob.to_string();
+    for others in
+        [&*bob, "Only for Bob", "The canary is angry", "Thank you for ", "failedRecords", "storedAnswer"]
+    {
+        assert!(!text.contains(others), "{others} is shown");
+    }
+    let person: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(person["numbers"].as_array().unwrap().len(), 2);
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    // Whoever had the number before or after is somebody else.
+    let scene = Handover::new().await;
+    for (own, other, [name, stranger]) in
+        [(0, 1, ["Anafirst", "Bobsecond"]), (1, 0, ["Bobsecond", "Anafirst"])]
+    {
+        let contact = ["--workspace", &scene.workspace, "--contact", &scene.of[own][0], "--output", path];
+        scene.desk.json(&[&["person", "export"], &contact[..]].concat()).await;
+        let text = std::fs::read_to_string(folder.join("person.json")).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(text.contains(name) && text.contains(&scene.of[own][1]), "{name}");
+        assert!(
+            !text.contains(stranger) && scene.of[other].iter().all(|id| !text.contains(id)),
+            "{stranger}"
+        );
+    }
 }
 
 #[tokio::test]
