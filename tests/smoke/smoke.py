@@ -229,6 +229,17 @@ def takes_the_key(smoke):
         raise Failed(f"another key is answered with {status} {answer}")
 
 
+@check("the API reference names the hosts of this deployment", is_deployed)
+def shows_the_reference(smoke):
+    url = smoke.target.outputs["ApiUrl"]
+    status, page = send("GET", f"{url}/portal/reference.html", None, {})
+    page = page.decode()
+    # The hosts of the local stack are not those of AWS.
+    hosts = [] if smoke.target.is_local else [url, smoke.target.outputs["CaptureUrl"]]
+    if status != 200 or any(host not in page for host in hosts):
+        raise Failed(f"{url}/portal/reference.html is answered with {status}; does it name the hosts {hosts}?")
+
+
 @check("the roles allow calls on several tables", has_a_key)
 def reads_several_tables_in_one_call(smoke):
     """A new key is in no process's memory, so each function reads key and workspace by one call. Its role names the keys of

@@ -77,13 +77,8 @@ impl CaptureRequest {
     }
 
     /// Whether the sender has the content with this entity tag already.
-    fn has(&self, etag: &str) -> bool {
-        let lists = self.0.header("if-none-match");
-        lists
-            .iter()
-            .flat_map(|list| list.split(','))
-            .map(|tag| tag.trim())
-            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+    fn has(&self, tag: &str) -> bool {
+        self.0.header("if-none-match").iter().any(|list| crate::etag::lists(list, tag))
     }
 
     /// The workspace in the URL, for a preflight request. Without one, an id that no workspace has.

@@ -34,6 +34,13 @@ impl ETag {
     }
 }
 
+/// Whether an `If-None-Match` header names this tag, so that the sender has the content already (RFC 9110: `*`, or a
+/// list that contains the tag, weak or strong).
+pub(crate) fn lists(if_none_match: &str, tag: &str) -> bool {
+    let mut tags = if_none_match.split(',').map(str::trim);
+    tags.any(|named| named == "*" || named.strip_prefix("W/").unwrap_or(named) == tag)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,7 @@ pub mod form;
 pub mod gateway;
 mod idempotency;
 mod json;
+pub mod page;
 pub mod people;
 pub mod provider;
 mod reply;

@@ -55,6 +55,16 @@ impl ApiRequest {
         self.http.method().as_str()
     }
 
+    /// The URL of the API as the caller reached it, without the path that this function serves. The gateway makes it,
+    /// no header of the caller does.
+    pub fn base_url(&self, own_path: &str) -> Option<String> {
+        let Some(RequestContext::ApiGatewayV1(context)) = self.http.request_context_ref() else {
+            return None;
+        };
+        let (host, path) = (context.domain_name.as_ref()?, context.path.as_ref()?);
+        Some(format!("https://{host}{}", path.strip_suffix(own_path)?))
+    }
+
     /// A parameter of the path.
     pub fn path(&self, name: &str) -> Option<String> {
         self.http.path_parameters_ref().and_then(|all| all.first(name)).map(str::to_owned)

@@ -9,7 +9,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// Each package and the workspace packages that it depends on (except for tests), layer by layer. A package may depend
 /// only on packages of lower layers.
 const LAYERS: &[&[(&str, &[&str])]] = &[
-    &[("domain", &[])],
+    &[("domain", &[]), ("reference", &[])],
     &[("outbound", &["domain"])],
     &[("provider", &["domain", "outbound"]), ("queue", &["domain"]), ("store", &["domain"])],
     &[("runtime", &["domain", "store"])],
@@ -25,6 +25,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("lead-sender", &["domain", "provider", "queue", "runtime", "store", "worker"]),
         ("messages", &["domain", "edge", "runtime", "store"]),
         ("message-sender", &["domain", "provider", "queue", "runtime", "store", "worker"]),
+        ("portal", &["edge", "reference", "runtime"]),
         ("provider-events", &["domain", "edge", "provider", "queue", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
         ("uploads", &["domain", "queue", "runtime", "store"]),
@@ -35,7 +36,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("console", &["domain", "edge", "event-relay", "outbound", "provider", "queue", "runtime", "store"]),
         ("floor", &[]),
         ("harness", &["domain", "edge", "provider", "runtime", "store"]),
-        ("local", &["domain"]),
+        ("local", &["domain", "reference"]),
         ("model", &["domain"]),
         ("stack-tests", &[]),
     ],

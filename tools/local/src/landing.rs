@@ -9,26 +9,21 @@ use std::sync::{Arc, OnceLock};
 
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use reference::Deployed;
 use serde::Serialize;
 use url::Url;
 
-use crate::reference::{self, Deployed};
 use crate::simulator::http_server::{Answer, Asked, Server, answer, json, text};
 
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-const YAML: &str = "application/yaml; charset=utf-8";
-
 /// Path, content type, content.
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 3] = [
     ("/", HTML, include_str!("../landing/index.html")),
     ("/landing.css", CSS, include_str!("../landing/landing.css")),
     ("/landing.js", SCRIPT, include_str!("../landing/landing.js")),
-    ("/reference.css", CSS, include_str!("../landing/reference.css")),
-    ("/reference.js", SCRIPT, include_str!("../landing/reference.js")),
-    ("/openapi.yaml", YAML, reference::OPENAPI),
 ];
 
 /// The running servers of the page. Dropping it ends them.
@@ -124,11 +119,17 @@ fn content(asked: &Asked, known: &Known) -> Answer {
         ("/settings.json", Some(settings)) => json(StatusCode::OK, settings),
         ("/settings.json", None) => text(StatusCode::SERVICE_UNAVAILABLE, "there is no demo (yet)"),
         ("/reference", _) => answer(StatusCode::OK, HTML, reference::page(known.deployed.get())),
-        (path, _) => match FILES.iter().find(|(known, ..)| *known == path) {
+        (path, _) => match file(path) {
             Some((_, content_type, content)) => answer(StatusCode::OK, content_type, (*content).to_owned()),
             None => text(StatusCode::NOT_FOUND, "there is no such file"),
         },
     }
+}
+
+/// A file of the landing page or of the API reference.
+fn file(path: &str) -> Option<&'static (&'static str, &'static str, &'static str)> {
+    let of_reference = || reference::FILES.iter().find(|(name, ..)| path.strip_prefix('/') == Some(name));
+    FILES.iter().find(|(known, ..)| *known == path).or_else(of_reference)
 }
 
 /// Sets the security headers. The page may load only its own files and the script of the lead capture API, and call

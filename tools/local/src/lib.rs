@@ -19,7 +19,6 @@ mod prerequisites;
 mod process_group;
 mod progress;
 mod provider_app;
-pub mod reference;
 mod run;
 pub mod simulator;
 mod stack_file;
@@ -28,6 +27,7 @@ mod venv;
 
 pub use options::Options;
 pub use ports::Ports;
+pub use reference;
 pub use run::run;
 
 /// Why the stack cannot start or continue: one sentence for people, with the solution if it is known.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 
+use reference::Deployed;
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -14,7 +15,6 @@ use crate::landing::{Landing, Settings};
 use crate::options::Options;
 use crate::ports::Ports;
 use crate::progress::Progress;
-use crate::reference::Deployed;
 use crate::simulator::{Captcha, Provider, Receiver, SimulatedApp};
 use crate::stack_file::{Office, StackFile, Work, Workspace, text};
 use crate::validator::Validator;

@@ -2,7 +2,7 @@
 //! headers.
 
 use local::landing::{Landing, Settings};
-use local::reference::Deployed;
+use reference::Deployed;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ async fn the_api_reference_shows_every_operation_and_every_error_code() {
     assert_eq!(header(&response, "content-type"), "text/html; charset=utf-8");
     let page = response.text().await.unwrap();
 
-    let api = local::reference::as_json();
+    let api = reference::as_json();
     let items = ["paths", "webhooks"].into_iter().flat_map(|part| api[part].as_object().unwrap().values());
     let operations = items.flat_map(|item| item.as_object().unwrap().values());
     let ids: Vec<&str> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
@@ -90,7 +90,7 @@ async fn the_api_reference_shows_every_operation_and_every_error_code() {
 
     let response = get(format!("{}/openapi.yaml", landing.url())).await;
     assert_eq!(header(&response, "content-type"), "application/yaml; charset=utf-8");
-    assert_eq!(response.text().await.unwrap(), local::reference::OPENAPI);
+    assert_eq!(response.text().await.unwrap(), reference::OPENAPI);
     assert_eq!(get(format!("{}/reference.css", landing.url())).await.status(), 200);
 }
 

@@ -7,7 +7,7 @@ use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Value, json};
 
 /// The text of the file.
-pub const OPENAPI: &str = include_str!("../../../../openapi.yaml");
+pub const OPENAPI: &str = include_str!("../../../openapi.yaml");
 
 /// The parsed file.
 pub(super) fn root() -> &'static Yaml<'static> {

@@ -1,7 +1,7 @@
 //! The API reference: `openapi.yaml` as one page.
 //!
 //! The page is complete without its script. Folded parts are `<details>`, and every operation, schema and error code has
-//! an anchor to link to. The script (`tools/local/landing/reference.js`) adds the search, the copy buttons and the choice
+//! an anchor to link to. The script (`assets/reference.js`) adds the search, the copy buttons and the choice
 //! between light and dark.
 
 mod curl;
@@ -19,6 +19,13 @@ pub use document::{OPENAPI, as_json};
 use document::{deref, entries, get, list, root, text};
 use markup::{escape, prose};
 use operation::{Operation, operations};
+
+/// The files beside the page: name, content type, content.
+pub const FILES: [(&str, &str, &str); 3] = [
+    ("reference.css", "text/css; charset=utf-8", include_str!("../assets/reference.css")),
+    ("reference.js", "text/javascript; charset=utf-8", include_str!("../assets/reference.js")),
+    ("openapi.yaml", "application/yaml; charset=utf-8", OPENAPI),
+];
 
 /// Renders the page. Without a deployment, its requests go to the hosts of the examples.
 pub fn page(deployed: Option<&Deployed>) -> String {
@@ -115,9 +122,12 @@ fn servers(deployed: Option<&Deployed>) -> String {
         );
     }
     shown.push_str(
-        "</dl>\n<p>The requests on this page take the API key from the shell variable <code>KEY</code>. For the local \
-         stack, <code>. tools/local/shell.sh</code> sets it.</p>\n",
+        "</dl>\n<p>The requests on this page take the API key from the shell variable <code>KEY</code>.",
     );
+    if deployed.is_some_and(|deployed| !deployed.ids.is_empty()) {
+        shown.push_str(" For the local stack, <code>. tools/local/shell.sh</code> sets it.");
+    }
+    shown.push_str("</p>\n");
     shown
 }
 
