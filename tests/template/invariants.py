@@ -27,7 +27,7 @@ FUNCTIONS = {
         {"FIRST_DUE_SECONDS", "MESSAGE_RETENTION_DAYS", "CONVERSATION_RETENTION_DAYS"},
         {"api-keys", "limits", "workspaces", "contacts", "conversations", "messages", "secrets"},
     ),
-    "contacts": (set(), {"api-keys", "limits", "workspaces", "contacts", "secrets"}),
+    "contacts": (set(), {"api-keys", "limits", "workspaces", "contacts", "leads", "secrets"}),
     "files": ({"MEDIA_BUCKET"}, {"api-keys", "limits", "workspaces", "media"}),
     "messages": (
         {"FIRST_DUE_SECONDS", "MEDIA_BUCKET", "MESSAGE_RETENTION_DAYS"},
@@ -123,34 +123,38 @@ FUNCTIONS = {
 # the functions hold that each call is allowed in both readings (tests/harness/src/rights.rs).
 HASH = {"?" * 64}  # of an API key
 CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
+PERSON_KEY = {"00000000-0000-0000-0000-000000000000#HK"}  # in `secrets`; its fingerprint in `workspaces`
 LEADING_KEYS = {
     ("attributes", "workspaces"): {"*#A", "*#W"} | HASH,
-    ("contacts", "secrets"): CURSOR_KEYS,
-    ("contacts", "workspaces"): {"*#A", "*#U", "*#UE#*", "*#W"} | {"*#C#*"} | HASH,
+    ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
+    ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
+    ("contacts", "workspaces"): {"*#A", "*#U", "*#UE#*", "*#W"} | {"*#C#*"} | HASH | PERSON_KEY,
     ("conversations", "secrets"): CURSOR_KEYS,
     ("conversations", "workspaces"): {"*#L", "*#M", "*#MV", "*#R#*", "*#T", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#E#*", "*#P#*"} | HASH,
     ("event-relay", "workspaces"): {"*#H", "*#A", "*#W"},
     ("files", "workspaces"): {"*#W"} | HASH,
-    ("inbox", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#P#*", "*#U#*", "*#Z#*"},
-    ("inbox", "secrets"): {"*#L#*"},
+    ("inbox", "leads"): {"*#O"}
+    | {"*#A#*", "*#C#*", "*#D#*", "*#I#*", "*#M#*", "*#P#*", "*#T#*", "*#U#*", "*#X#*", "*#Z#*"},
+    ("inbox", "secrets"): {"*#L#*"} | PERSON_KEY,
     ("inbox", "workspaces"): {
         "00000000-0000-0000-0000-000000000000#LC#*", "00000000-0000-0000-0000-000000000000#BA#*", "*#L", "*#M", "*#OK", "*#W",
     }
-    | {"*#C#*", "*#P#*", "*#U#*"},
+    | {"*#C#*", "*#P#*", "*#U#*"}
+    | PERSON_KEY,
     ("messages", "secrets"): CURSOR_KEYS,
     ("messages", "workspaces"): {"*#W"} | HASH,
     ("leads", "secrets"): {"*#K"},
     ("leads", "workspaces"): {"*#K", "*#L", "*#W"} | {"*#D#*", "*#K#*"},
     ("leads", "limits"): {"*#K"},
     ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"} | {"*#K", "*#W"},
-    ("lead-sender", "secrets"): {"*#L#*"},
-    ("lead-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"},
-    ("lead-sender", "leads"): {"*#L#*", "*#O"} | {"*#A#*", "*#C#*", "*#P#*", "*#T#*", "*#X#*"},
+    ("lead-sender", "secrets"): {"*#L#*"} | PERSON_KEY,
+    ("lead-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"} | PERSON_KEY,
+    ("lead-sender", "leads"): {"*#L#*", "*#O"} | {"*#A#*", "*#C#*", "*#P#*", "*#T#*", "*#U#*", "*#X#*"},
     ("lead-sender", "limits"): {"*#T#*"},
-    ("message-sender", "leads"): {"*#O"},
+    ("message-sender", "leads"): {"*#O"} | {"*#C#*", "*#P#*", "*#U#*"},
     ("message-sender", "limits"): {"*#T#*"},
-    ("message-sender", "secrets"): {"*#L#*"},
-    ("message-sender", "workspaces"): {"*#L", "*#M", "*#W"},
+    ("message-sender", "secrets"): {"*#L#*"} | PERSON_KEY,
+    ("message-sender", "workspaces"): {"*#L", "*#M", "*#W"} | PERSON_KEY,
     ("provider-events", "secrets"): {"00000000-0000-0000-0000-000000000000#P"},
     ("users", "workspaces"): {"*#U", "*#UE#*", "*#W"} | HASH,
     ("webhook-delivery", "secrets"): {"*#H#*"} | {"*#H", "*#W", "*#E#*", "*#V#*"},

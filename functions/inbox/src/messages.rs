@@ -18,6 +18,7 @@ use domain::message::received::{Received, ReceivedContent, Said};
 use domain::text::printable;
 use domain::{
     Contact, ContactId, ConversationId, Media, MessageId, PersonName, Reached, Timestamp, WorkspaceId,
+    error_chain,
 };
 use provider::webhook::{Content, Customer, Incoming, MediaFile};
 use store::{InboundIds, InboundPlace, InboundStored, NewInbound, RetryTime, Store, StoreError};
@@ -93,7 +94,7 @@ async fn once(
     let now = store.now();
     let contact = match &place.contact {
         Some(found) => found.named(name_of(from), now).unwrap_or_else(|| found.clone()),
-        None => match new_contact(origin, message, &reached, now) {
+        None => match new_contact(origin, message, &known(store, &reached).await?, now) {
             Some(contact) => contact,
             None => return Ok(Some(Processed::Dropped("neither the number nor the user id can be used"))),
         },
@@ -224,6 +225,23 @@ async fn fetched(
     };
     invocation.counted.files_missing.add(1);
     Ok(Ok(Err(reason)))
+}
+
+/// The ids of a customer that can be kept now. Without the person key nobody can tell whether a second id opted out, so the
+/// customer is known by one id until the key is back.
+async fn known(store: &Store, reached: &Reached) -> Result<Reached, StoreError> {
+    let Some(number) = reached.cellphone().and(reached.wa_id.as_ref()) else { return Ok(reached.clone()) };
+    if reached.user_id.is_none() {
+        return Ok(reached.clone());
+    }
+    match store.person_key().await {
+        Ok(_) => Ok(reached.clone()),
+        Err(error @ StoreError::NoPersonKey(_)) => {
+            tracing::error!(cause = error_chain(&error), "a customer's user id not kept");
+            Ok(Reached { wa_id: Some(number.clone()), user_id: None })
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The contact that a message of an unknown customer makes: PARTIAL, with the ids and the name of the profile. A customer

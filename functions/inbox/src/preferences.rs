@@ -1,16 +1,16 @@
 //! A customer's choice about templates: in the settings of the provider's app, or by a keyword in a conversation, which
 //! the customer writes or taps.
 //!
-//! A choice is kept for the customer's number and for the user id, whichever are known, so that it holds however the
-//! next message is addressed.
+//! A choice is kept for all numbers and user ids of the customer, whichever are known, so that it holds however the next
+//! message is addressed.
 
 use std::collections::BTreeSet;
 
-use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chosen};
+use domain::Timestamp;
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::message::received::{ReceivedText, Said};
-use domain::{Cellphone, ProviderUserId, Timestamp, WorkspaceId};
 use provider::webhook::{Content, Customer, Incoming, Preference};
-use store::{Store, StoreError};
+use store::StoreError;
 
 use crate::invocation::Invocation;
 use crate::item::{Origin, Processed};
@@ -73,29 +73,13 @@ async fn choose(
     at: Timestamp,
 ) -> Result<Processed, StoreError> {
     // A repeat must not be later than it was at first, whatever the provider's clock says.
-    let (reached, at) = (person.reached(), at.min(inbound.received_at));
-    let contact = invocation.store.reached_contact(workspace, &reached).await?;
-    let chosen = Chosen { choice, scopes, source, at, contact: contact.as_ref().map(|contact| contact.id) };
-    // Messages go to the contact's number, which may differ from the one that the provider names.
-    let of_contact = contact.as_ref().and_then(|contact| contact.cellphone.clone());
-    let number = of_contact.or_else(|| reached.cellphone());
-    let user_id = reached.user_id.or_else(|| contact.and_then(|contact| contact.user_id));
-    record(invocation.store, workspace, number.as_ref(), user_id.as_ref(), &chosen).await
-}
-
-async fn record(
-    store: &Store,
-    workspace: WorkspaceId,
-    number: Option<&Cellphone>,
-    user: Option<&ProviderUserId>,
-    chosen: &Chosen,
-) -> Result<Processed, StoreError> {
-    let choosers = Choices::choosers(number, user);
-    if choosers.is_empty() {
+    let at = at.min(inbound.received_at);
+    let named = Chooser::named(&person.reached());
+    if named.is_empty() {
         return Ok(Processed::Dropped("neither the number nor the user id can be used"));
     }
-    let changed = store.choose(workspace, &choosers, chosen).await?;
-    let (choice, source) = (chosen.choice.as_str(), chosen.source.as_str());
+    let changed = invocation.store.choose(workspace, &named, &Chosen { choice, scopes, source, at }).await?;
+    let (choice, source) = (choice.as_str(), source.as_str());
     tracing::info!(workspace = %workspace, choice, source, changed, "a customer chose about templates");
     Ok(Processed::Done)
 }

@@ -10,7 +10,7 @@ use domain::{
     WorkspaceId,
 };
 use provider::Outgoing;
-use store::{Store, StoreError};
+use store::{ChoicesSeen, Store, StoreError};
 
 use crate::invocation::Invocation;
 
@@ -28,6 +28,8 @@ pub(crate) struct Prepared {
     pub(crate) opening: LeadOpening,
     /// The contact with the number as it was read, if one exists.
     pub(crate) found: Option<Contact>,
+    /// The choices of the number about templates, as they were read.
+    pub(crate) choices: ChoicesSeen,
 }
 
 /// Why no message is sent to a lead now.
@@ -67,7 +69,7 @@ pub(crate) async fn prepare<P>(
     };
     let (capture, choices, settings, lines, conversation, holder) = tokio::try_join!(
         store.capture(workspace),
-        store.choices(workspace, &lead.cellphone),
+        store.choices_seen(workspace, &lead.cellphone),
         store.workspace(workspace),
         store.lines(workspace),
         conversation,
@@ -101,7 +103,7 @@ pub(crate) async fn prepare<P>(
 
     let known = LeadKnown {
         capture: capture.as_ref(),
-        choices: choices.as_slice(),
+        choices: choices.kept.as_slice(),
         line,
         template: template.and_then(|id| templates.get(&id)),
     };
@@ -115,10 +117,10 @@ pub(crate) async fn prepare<P>(
         opening.message = message.clone();
     }
     opening.conversation = conversation.unwrap_or(opening.conversation);
-    let what = outgoing(&opening, line, template, choices.as_slice())?;
+    let what = outgoing(&opening, line, template, choices.kept.as_slice())?;
     let channel = line.channel.clone();
     let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
-    Ok(Prepared { channel, line: throttle, token, what, opening, found })
+    Ok(Prepared { channel, line: throttle, token, what, opening, found, choices })
 }
 
 /// The access token and the throttling state of the line, if there is a line.

@@ -19,7 +19,7 @@ use crate::prepare::{NotPrepared, Prepared, prepare};
 
 /// The time limit to record that a call begins.
 const BEGIN: Duration = Duration::from_secs(2);
-/// How often the function repeats the read if the contact changes concurrently.
+/// How often the function repeats the read if the contact or the person's choices change concurrently.
 const TRIES: usize = 5;
 
 /// Sends the message of a lead, if it is due.
@@ -92,7 +92,7 @@ async fn try_once<P: Provider>(
             }
         }
     }
-    let busy = StoreError::Busy("others keep changing the lead's contact".into());
+    let busy = StoreError::Busy("others keep changing the lead's contact or its choices".into());
     not_now(invocation, &leased, message, &busy).await
 }
 
@@ -116,17 +116,19 @@ async fn not_now<P>(
     ended(invocation, leased, message, End::NotTaken).await
 }
 
-/// Records that a call begins. The first time, it also records the contact, conversation and message.
+/// Records that a call begins, under the condition that the person's choices are those that were read. The first time, it
+/// also records the contact, conversation and message.
 async fn begin<P>(
     invocation: &Invocation<'_, P>,
     leased: &LeasedLead,
     begun: &Lead,
     ready: &Prepared,
 ) -> Result<LeadRecorded, StoreError> {
+    let Prepared { opening, found, choices, .. } = ready;
     if leased.lead.opened {
-        invocation.store.record_lead(leased, begun, None, LeaseAfter::Kept, BEGIN).await
+        invocation.store.begin_lead(leased, begun, choices, BEGIN).await
     } else {
-        invocation.store.open_lead(leased, begun, &ready.opening, ready.found.as_ref(), BEGIN).await
+        invocation.store.open_lead(leased, begun, opening, found.as_ref(), choices, BEGIN).await
     }
 }
 

@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
 
+use domain::choices::Chooser;
 use domain::media::SentAs;
 use domain::message::{Letter, MessageKnown, ServiceWindow, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
     Address, Cellphone, ChannelId, Choices, Contact, ContactId, LineThrottle, Message, MessageStatus, PartId,
-    Recipient, Secret, Timestamp, WaId, Workspace, WorkspaceId, error_chain,
+    Recipient, Secret, Timestamp, Workspace, WorkspaceId, error_chain,
 };
 use futures::future::{OptionFuture, join_all};
 use provider::{Call, Outgoing, Provider};
 use runtime::metrics::Sends;
-use store::{ConversationLane, Outbound, Store, StoreError};
+use store::{Begun, ChoicesSeen, ConversationLane, Outbound, Store, StoreError};
 
 use crate::invocation::Invocation;
 
@@ -104,11 +105,13 @@ async fn send<P: Provider>(
         }
     };
     let now = invocation.store.now();
-    let begun = match invocation.store.record(outbound, BEGIN, |message| message.begun(lane.lease, now)).await
-    {
-        Ok(Some(begun)) => begun,
+    let step = |message: &Message| message.begun(lane.lease, now);
+    let begun = match invocation.store.begin(outbound, ready.choices.as_ref(), BEGIN, step).await {
+        Ok(Begun::Done(begun)) => *begun,
+        // The person chose since the choices were read. They are read again, and the part is judged again.
+        Ok(Begun::ChoicesChanged) => return Ok(Ok(outbound.clone())),
         // The row is no longer as it was read, so another visitor works on it. Its call may be in progress.
-        Ok(None) => return Ok(Err(Stop::Lost)),
+        Ok(Begun::Lost) => return Ok(Err(Stop::Lost)),
         Err(error) => return not_begun(invocation, lane, outbound, error).await,
     };
     // The begin took so long that the call could outlast this invocation. Then its outcome would be unknown.
@@ -180,6 +183,8 @@ struct Prepared {
     to: Address,
     what: Outgoing,
     answers: Option<String>,
+    /// The choices about templates of the id that is dialled, as they were read. Only for a template.
+    choices: Option<ChoicesSeen>,
 }
 
 impl Prepared {
@@ -219,7 +224,7 @@ async fn prepare<P>(
     };
     // Only a template needs this. It is read beside the contact if the number is known.
     let expected = numbers.0.get(contact).filter(|_| template.is_some());
-    let choices = expected.map(|number| store.choices(workspace, number));
+    let choices = expected.map(|number| store.choices_seen(workspace, number));
     let choices = async { OptionFuture::from(choices).await.transpose() };
     // Only what is not a template needs this.
     let window = async {
@@ -243,16 +248,15 @@ async fn prepare<P>(
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
     }
-    let choices = match person.as_ref().filter(|_| template.is_some()) {
-        Some(person) => choices_of(store, person, expected.zip(choices)).await?,
-        None => vec![],
-    };
+    let recipient = person.as_ref().filter(|_| template.is_some());
+    let choices = choices_of(store, recipient, expected.zip(choices)).await?;
+    let kept: &[Choices] = choices.as_ref().map_or(&[], |choices| choices.kept.as_slice());
     let known = MessageKnown {
         conversation: conversation.as_ref(),
         contact: person.as_ref(),
         line: line.as_ref(),
         template: template.and_then(|id| templates.get(&id)),
-        choices: &choices,
+        choices: kept,
         window_closed: person.as_ref().is_some_and(|person| window.is_surely_closed(person, store.now())),
     };
     let Letter { to, words } = message.letter(part, &known).map_err(NotPrepared::Never)?;
@@ -270,6 +274,7 @@ async fn prepare<P>(
         to,
         what,
         answers: answered.and_then(|answered| answered.provider_id_for(*contact).map(str::to_owned)),
+        choices,
     })
 }
 
@@ -287,24 +292,21 @@ async fn service_window(
     Ok(ServiceWindow { line_since, last_inbound })
 }
 
-/// A person's choices about templates, for each of the ids. `read` is the number whose choices were read beside the
-/// person: they are all if the provider names the person by this number only.
+/// A person's choices about templates: those of the id that is dialled, because all ids of a contact have the same. `read`
+/// is the number whose choices were read beside the person.
 async fn choices_of(
     store: &Store,
-    person: &Contact,
-    read: Option<(&Cellphone, Option<Choices>)>,
-) -> Result<Vec<Choices>, StoreError> {
-    let (number, user_id) = (person.cellphone.as_ref(), person.user_id.as_ref());
-    if let (Some(number), None, Some((of, choices))) = (number, user_id, read)
-        && number.key() == of.key()
-    {
-        return Ok(choices.into_iter().collect());
+    person: Option<&Contact>,
+    read: Option<(&Cellphone, ChoicesSeen)>,
+) -> Result<Option<ChoicesSeen>, StoreError> {
+    let Some((person, address)) = person.and_then(|person| Some((person, person.address()?))) else {
+        return Ok(None);
+    };
+    let dialled = Chooser::from(&address);
+    match read {
+        Some((number, seen)) if dialled.is_same(&Chooser::from(number)) => Ok(Some(seen)),
+        _ => store.choices_seen(person.workspace_id, dialled).await.map(Some),
     }
-    // A customer who hides the number may have opted out under it before.
-    let known_as = || person.wa_id.as_ref().and_then(WaId::cellphone);
-    let number = number.cloned().or_else(known_as);
-    let choosers = Choices::choosers(number.as_ref(), user_id);
-    Ok(store.choices_of(person.workspace_id, &choosers).await?.into_iter().flatten().collect())
 }
 
 impl From<StoreError> for NotPrepared {

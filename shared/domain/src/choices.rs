@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::contact::address::ProviderUserId;
-use crate::encoding::digest;
+use crate::contact::Contact;
+use crate::contact::address::{Address, ProviderUserId, Reached, WaId};
 use crate::ids::{ChannelId, ContactId, WorkspaceId};
+use crate::person_key::{MacKind, PersonKey};
 use crate::sending::PartError;
 use crate::settings::template::TemplateCategory;
 use crate::text::Cellphone;
@@ -62,13 +63,84 @@ pub enum Chooser {
 }
 
 impl Chooser {
-    /// The hash under which the choice is kept, so that it stays in force after the number itself was erased.
-    pub fn digest(&self, workspace: WorkspaceId) -> String {
-        match self {
-            Self::Number(number) => digest(workspace, number.key().as_str()),
-            // No number has a space.
-            Self::User(user) => digest(workspace, &format!("user {}", user.as_str())),
+    /// The ids of a contact's person. The choices of each are the same.
+    pub fn all_of(contact: &Contact) -> Vec<Self> {
+        let known_as = contact.wa_id.as_ref().and_then(WaId::cellphone);
+        let numbers = contact.cellphone.iter().cloned().chain(known_as).map(Self::Number);
+        numbers.chain(contact.user_id.iter().cloned().map(Self::User)).collect()
+    }
+
+    /// The ids that the provider named.
+    pub fn named(reached: &Reached) -> Vec<Self> {
+        let number = reached.cellphone().map(Self::Number);
+        number.into_iter().chain(reached.user_id.clone().map(Self::User)).collect()
+    }
+
+    /// Whether both are one id: two forms of a number are.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Number(one), Self::Number(other)) => one.key() == other.key(),
+            (Self::User(one), Self::User(other)) => one == other,
+            _ => false,
         }
+    }
+
+    /// The key under which the choice is kept: the id of the person key, and the MAC of the number or user id. So the
+    /// choice stays in force after the number itself was erased, and nobody can read the number from it.
+    pub fn digest(&self, key: &PersonKey, workspace: WorkspaceId) -> String {
+        let identity = match self {
+            Self::Number(number) => number.key().as_str().to_owned(),
+            // No number has a space.
+            Self::User(user) => format!("user {}", user.as_str()),
+        };
+        format!("{}.{}", key.id(), key.mac(MacKind::Consent, workspace, &identity))
+    }
+}
+
+impl From<&Address> for Chooser {
+    fn from(address: &Address) -> Self {
+        match address {
+            Address::Number(number) => Self::Number(number.clone()),
+            Address::User(user) => Self::User(user.clone()),
+        }
+    }
+}
+
+/// The ids of a person, with the keys under which their choices are kept.
+#[derive(Clone, Debug)]
+pub struct Choosers {
+    workspace: WorkspaceId,
+    contact: Option<ContactId>,
+    ids: Vec<(Chooser, String)>,
+}
+
+impl Choosers {
+    /// These ids of a person, each once. `contact` is the person's contact, if there is one.
+    pub fn new(
+        key: &PersonKey,
+        workspace: WorkspaceId,
+        ids: impl IntoIterator<Item = Chooser>,
+        contact: Option<ContactId>,
+    ) -> Self {
+        let mut all: Vec<(Chooser, String)> = vec![];
+        for id in ids {
+            let digest = id.digest(key, workspace);
+            // Two forms of a number are one id.
+            if all.iter().all(|(_, known)| *known != digest) {
+                all.push((id, digest));
+            }
+        }
+        Self { workspace, contact, ids: all }
+    }
+
+    /// The workspace.
+    pub fn workspace(&self) -> WorkspaceId {
+        self.workspace
+    }
+
+    /// The keys of the choices, in the order of the ids.
+    pub fn digests(&self) -> impl Iterator<Item = &str> {
+        self.ids.iter().map(|(_, digest)| digest.as_str())
     }
 }
 
@@ -124,8 +196,6 @@ pub struct Chosen {
     pub source: ChoiceSource,
     /// When it was made.
     pub at: Timestamp,
-    /// The contact, if the workspace has one with this number or user id.
-    pub contact: Option<ContactId>,
 }
 
 /// The choice that holds for a scope.
@@ -197,11 +267,6 @@ impl Choices {
     /// The greatest number of lines with a choice of their own. A choice about a further line covers all lines.
     pub const MAX_LINES: usize = 60;
 
-    /// The ids under which the choices of a person with a number, a user id or both are kept.
-    pub fn choosers(number: Option<&Cellphone>, user: Option<&ProviderUserId>) -> Vec<Chooser> {
-        number.map(Chooser::from).into_iter().chain(user.map(Chooser::from)).collect()
-    }
-
     /// The choice of a scope that holds for a person: of what is kept for each of the ids, the one that was made last.
     pub fn latest<'a>(kept: impl IntoIterator<Item = &'a Self>, scope: &ChoiceScope) -> Option<&'a Held> {
         let held = kept.into_iter().filter_map(|kept| kept.scopes.get(scope));
@@ -235,23 +300,40 @@ impl Choices {
     /// makes none, because the choice of the others was told.
     pub fn of_person(
         before: &[Option<Self>],
-        workspace: WorkspaceId,
-        choosers: &[Chooser],
+        person: &Choosers,
         chosen: &Chosen,
         now: Timestamp,
     ) -> Vec<Self> {
-        let chosen_scopes = chosen.scopes.iter().map(|scope| Self::within_limit(before, scope));
-        let chosen_scopes: BTreeSet<ChoiceScope> = chosen_scopes.collect();
+        Self::same_for_all(before, person, Some(chosen), now)
+    }
+
+    /// What is to be kept for each of these ids once they are those of one person: of the choices of each, the one that
+    /// was made last. Empty if nothing is kept for any of them.
+    pub fn joined(before: &[Option<Self>], person: &Choosers, now: Timestamp) -> Vec<Self> {
+        Self::same_for_all(before, person, None, now)
+    }
+
+    fn same_for_all(
+        before: &[Option<Self>],
+        person: &Choosers,
+        chosen: Option<&Chosen>,
+        now: Timestamp,
+    ) -> Vec<Self> {
+        let of_choice = chosen.iter().flat_map(|chosen| &chosen.scopes);
+        let chosen_scopes: BTreeSet<ChoiceScope> =
+            of_choice.map(|scope| Self::within_limit(before, scope)).collect();
         let mut scopes = chosen_scopes.clone();
         scopes.extend(before.iter().flatten().flat_map(|kept| kept.scopes.keys().cloned()));
-        let mut next: Vec<Self> = choosers
+        let mut next: Vec<Self> = person
+            .ids
             .iter()
             .zip(before)
-            .map(|(chooser, before)| before.clone().unwrap_or_else(|| Self::blank(workspace, chooser, now)))
+            .map(|(id, before)| before.clone().unwrap_or_else(|| Self::blank(person.workspace, id, now)))
             .collect();
         for scope in scopes {
             let held = Self::latest(before.iter().flatten(), &scope);
-            let after = chosen_scopes.contains(&scope).then(|| Held::after(held, chosen, now)).flatten();
+            let chosen = chosen.filter(|_| chosen_scopes.contains(&scope));
+            let after = chosen.and_then(|chosen| Held::after(held, chosen, now));
             let Some(holds) = after.as_ref().or(held) else { continue };
             let kept = |row: &Option<Self>| row.as_ref().and_then(|row| row.scopes.get(&scope).copied());
             let differs = |row: &Option<Self>| kept(row).is_some_and(|kept| kept.choice != holds.choice);
@@ -272,40 +354,17 @@ impl Choices {
         let known = before.iter().flatten().find_map(|kept| kept.contact);
         for (row, before) in next.iter_mut().zip(before) {
             if before.as_ref().map(|before| &before.scopes) != Some(&row.scopes) {
-                row.contact = chosen.contact.or(row.contact).or(known);
+                row.contact = person.contact.or(row.contact).or(known);
                 (row.updated_at, row.version) = (now, row.version + 1);
             }
         }
         next
     }
 
-    /// What is to be kept for a further id of a person whose other ids have these choices: their opt-outs, unless the id
-    /// has a later choice. It makes no event, because the opt-outs made theirs. `None` if nothing changes.
-    pub fn following(
-        others: &[Self],
-        of_id: Option<&Self>,
-        id: &Chooser,
-        contact: ContactId,
-        now: Timestamp,
-    ) -> Option<Self> {
-        let workspace = others.first()?.workspace_id;
-        let mut next = of_id.cloned().unwrap_or_else(|| Self::blank(workspace, id, now));
-        for scope in others.iter().flat_map(|other| other.scopes.keys()) {
-            let Some(held) = Self::latest(others, scope).filter(|held| held.is_out()) else { continue };
-            let order = |held: &Held| (held.latest, held.is_out());
-            if next.scopes.get(scope).is_none_or(|own| order(own) < order(held)) {
-                next.scopes.insert(scope.clone(), Held { is_beside: true, ..*held });
-            }
-        }
-        let is_new = of_id.map_or(!next.scopes.is_empty(), |of_id| of_id.scopes != next.scopes);
-        (next.contact, next.updated_at, next.version) = (Some(contact), now, next.version + 1);
-        is_new.then_some(next)
-    }
-
-    fn blank(workspace: WorkspaceId, chooser: &Chooser, now: Timestamp) -> Self {
+    fn blank(workspace: WorkspaceId, (chooser, digest): &(Chooser, String), now: Timestamp) -> Self {
         Self {
             workspace_id: workspace,
-            digest: chooser.digest(workspace),
+            digest: digest.clone(),
             chooser: Some(chooser.clone()),
             contact: None,
             scopes: BTreeMap::new(),

@@ -12,6 +12,7 @@ pub(crate) mod windows;
 
 use std::sync::Arc;
 
+use domain::choices::Chooser;
 use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User, UserRef, WorkspaceId};
 
@@ -135,15 +136,18 @@ impl Store {
         Err(StoreError::Failed(format!("there is a contact {} already", contact.id).into()))
     }
 
-    /// Stores `new`, the next version of the contact that was read as `old`. One round trip. One write unit
-    /// per kilobyte if neither identities nor search terms changed.
+    /// Stores `new`, the next version of the contact that was read as `old`. One round trip; one more if a contact with a
+    /// user id gets a number, because their choices about templates become one. One write unit per kilobyte if neither
+    /// identities nor search terms changed.
     pub async fn replace_contact(
         &self,
         old: &Contact,
         new: &Contact,
         request_id: &str,
     ) -> Result<Replaced, StoreError> {
-        let writes = replace_writes(old, new, request_id)?;
+        let mut writes = replace_writes(old, new, request_id)?;
+        let choices = self.joined_choices(new, &Chooser::all_of(old), &[]).await?;
+        writes.add_all(|()| Role::Other, choices);
         self.execute_replacement(old, writes, request_id).await
     }
 
@@ -176,7 +180,7 @@ impl Store {
                 (Role::Entity, _) if refusal.is_of(request_id) => Ok(Replaced::Done),
                 (Role::Entity, _) => Ok(Replaced::Stale),
                 (Role::Claim(field), Some(row)) => Ok(Replaced::Taken { field, contact: holder_of(row)? }),
-                // The opt-out of the new number changed since it was read.
+                // The choices of one of the ids changed since they were read.
                 (Role::Other, _) => Ok(Replaced::Stale),
                 _ => continue,
             };

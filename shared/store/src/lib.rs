@@ -33,6 +33,7 @@ pub use access::api_keys::Revoked;
 
 pub use access::idempotency::{IdempotencyKey, StoredAnswer};
 pub use access::limiter::{Admission, Limiter};
+pub use contacts::choices::ChoicesSeen;
 pub use contacts::moves::Moved;
 pub use contacts::page::ContactQuery;
 pub use contacts::reached::Remembered;
@@ -56,7 +57,7 @@ pub use leads::{CountedLead, LeadAccepted};
 pub use media::MediaCreated;
 pub use media::bucket::Bucket;
 pub use memory::Memory;
-pub use messages::lane::{ConversationLane, Entry, Open, Outbound, SendingState};
+pub use messages::lane::{Begun, ConversationLane, Entry, Open, Outbound, SendingState};
 pub use messages::page::MessageQuery;
 pub use messages::receive::{InboundIds, InboundPlace, InboundStored, NewInbound};
 pub use messages::{DraftRead, MessageStored, NewMessage};

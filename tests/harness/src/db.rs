@@ -221,6 +221,21 @@ impl TestDb {
         self.wire.hold(operation)
     }
 
+    /// Holds the `nth` attempt of an operation that starts from now on, the first is 1, until the returned value is dropped.
+    /// Returns when it has started. If attempts start together, it may hold none of them.
+    pub async fn hold_nth(&self, operation: &str, nth: usize) -> oneshot::Sender<()> {
+        self.forget_calls();
+        let mut held = self.hold(operation);
+        for earlier in 1..nth {
+            self.begun(operation, earlier).await;
+            let next = self.hold(operation);
+            drop(std::mem::replace(&mut held, next));
+        }
+        self.begun(operation, nth).await;
+        self.wire.forget_holds(operation);
+        held
+    }
+
     /// Simulates the death of the process. The next `calls` calls proceed, the process dies at the call after them, and
     /// no later call returns. The returned receiver ends at the death. The test then drops the process's future and
     /// calls [`TestDb::revive`], so that others can use the database.

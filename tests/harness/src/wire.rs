@@ -183,6 +183,11 @@ impl Wire {
         release
     }
 
+    /// Forgets the holds of an operation that no call has met yet.
+    pub(crate) fn forget_holds(&self, operation: &str) {
+        self.state().held.retain(|(name, _)| name != operation);
+    }
+
     /// The receiver that the next call of an operation waits for, if the test holds it.
     pub(crate) fn held(&self, operation: &str) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state();

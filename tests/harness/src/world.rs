@@ -64,6 +64,7 @@ impl World {
         world.key = world.key_with(workspace, &["*"], |_| ()).await;
         done(world.db.store().ensure_cursor_key([7; 32]).await);
         done(world.db.store().ensure_person_key([9; 32]).await);
+        done(world.db.store().person_key().await);
         world
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::{Cellphone, ChannelId, ProviderUserId};
 use harness::Death;
 use serde_json::json;
@@ -20,8 +20,8 @@ async fn each_change_of_a_choice_is_one_event_whoever_made_it() {
     let choose = async |choice, source| {
         scene.world.db.clock().advance(Duration::from_secs(60));
         let scopes = [ChoiceScope::All].into();
-        let chosen = Chosen { choice, scopes, source, at: store.now(), contact: Some(contact) };
-        store.choose(workspace, &Choices::choosers(Some(&number), Some(&user)), &chosen).await.unwrap();
+        let chosen = Chosen { choice, scopes, source, at: store.now() };
+        store.choose(workspace, &[Chooser::from(&number), Chooser::from(&user)], &chosen).await.unwrap();
     };
     // A person who never opted out opts in: nothing changes.
     choose(Choice::In, ChoiceSource::Provider).await;
@@ -66,7 +66,7 @@ async fn each_scope_that_changes_is_an_event_of_its_own() {
     let choose = async |choice, scopes: &[ChoiceScope], source| {
         scene.world.db.clock().advance(Duration::from_secs(60));
         let scopes = scopes.iter().cloned().collect();
-        let chosen = Chosen { choice, scopes, source, at: store.now(), contact: None };
+        let chosen = Chosen { choice, scopes, source, at: store.now() };
         store.choose(workspace, &number, &chosen).await.unwrap();
     };
     choose(Choice::Out, &[line], ChoiceSource::Provider).await;
@@ -109,9 +109,9 @@ async fn each_scope_that_changes_is_an_event_of_its_own() {
 async fn a_choice_that_was_first_kept_under_one_id_is_told_once_after_a_kill_at_any_call() {
     let number = Cellphone::parse("+34600111222").unwrap();
     let user = ProviderUserId::parse("US.1").unwrap();
-    let of_number = Choices::choosers(Some(&number), None);
-    let of_user = Choices::choosers(None, Some(&user));
-    let both = Choices::choosers(Some(&number), Some(&user));
+    let of_number = vec![Chooser::from(&number)];
+    let of_user = vec![Chooser::from(&user)];
+    let both = vec![Chooser::from(&number), Chooser::from(&user)];
     for first in [&of_number, &of_user] {
         for (death, calls) in
             [Death::Before, Death::After].into_iter().flat_map(|death| [(death, 0), (death, 1), (death, 2)])
@@ -121,7 +121,7 @@ async fn a_choice_that_was_first_kept_under_one_id_is_told_once_after_a_kill_at_
             let choose = async |choosers: &[Chooser], choice| {
                 db.clock().advance(Duration::from_secs(60));
                 let (scopes, source) = ([ChoiceScope::All].into(), ChoiceSource::Keyword);
-                let chosen = Chosen { choice, scopes, source, at: store.now(), contact: None };
+                let chosen = Chosen { choice, scopes, source, at: store.now() };
                 let dead = db.die_after(calls, death);
                 tokio::select! {
                     chosen = store.choose(workspace, choosers, &chosen) => drop(chosen.unwrap()),

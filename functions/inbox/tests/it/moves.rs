@@ -203,7 +203,6 @@ async fn an_opt_out_holds_for_a_new_user_id_with_and_without_a_new_number() {
             scopes: [ChoiceScope::All].into(),
             source: ChoiceSource::Keyword,
             at: TestClock::START,
-            contact: Some(ana.id),
         };
         let workspace = site.world.workspace;
         assert!(site.store().choose(workspace, &[Chooser::from(&user("US.1"))], &chosen).await.unwrap());

@@ -206,3 +206,64 @@ async fn a_kill_at_any_call_leaves_a_choice_that_a_repeat_completes() {
         );
     }
 }
+
+impl Site {
+    /// A text of somebody whom the provider names by both ids.
+    async fn hears(&self, id: &str) {
+        let message = json!({
+            "id": id, "from": &NUMBER[1..], "from_user_id": USER,
+            "timestamp": "1767000000", "type": "text", "text": { "body": "hello" },
+        });
+        assert_eq!(self.process(&[self.piece(LINE, "messages", &[message])]).await, Vec::<String>::new());
+    }
+
+    async fn customer_of_number(&self) -> Contact {
+        let number = Cellphone::parse(NUMBER).unwrap();
+        let id = self.store().contact_holding_cellphone(self.world.workspace, &number).await.unwrap();
+        self.store().contact(self.world.workspace, id.unwrap()).await.unwrap().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn the_choices_of_a_number_and_a_user_id_become_one_with_the_first_message_that_names_both() {
+    for is_known in [false, true] {
+        for by_number in [false, true] {
+            let site = Site::start().await;
+            if is_known {
+                let number = Cellphone::parse(NUMBER).ok();
+                site.world.contact(|contact| contact.cellphone = number).await;
+            }
+            let ids = if by_number { json!({ "wa_id": &NUMBER[1..] }) } else { json!({ "user_id": USER }) };
+            site.deliver("user_preferences", preference("stop", 1_766_000_000, ids)).await;
+            site.hears("wamid.1").await;
+            let (store, workspace) = (site.store(), site.world.workspace);
+            let kept = store.choices(workspace, &ProviderUserId::parse(USER).unwrap()).await.unwrap();
+            let line = ChoiceScope::Line(ChannelId::parse(LINE).unwrap());
+            assert!(kept.is_some_and(|kept| kept.is_out_of(&line)), "{is_known} {by_number}");
+            assert!(site.is_out_of_marketing().await, "{is_known} {by_number}");
+            // One of the two rows told it.
+            let rows = site.world.db.rows_of(store::Table::Leads, "optOut");
+            let beside = |row: &&Value| row["scopes"]["L"][0]["M"]["isBeside"]["BOOL"] == true;
+            assert_eq!((rows.len(), rows.iter().filter(beside).count()), (2, 1), "{is_known} {by_number}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_the_person_key_messages_are_stored_and_no_further_id_is_learnt() {
+    const PK: &str = "00000000-0000-0000-0000-000000000000#HK";
+    let site = Site::start().await;
+    let key = site.world.db.row(store::Table::Secrets, PK, "K");
+    site.world.db.remove_row(store::Table::Secrets, PK, "K");
+    for id in ["wamid.1", "wamid.2"] {
+        site.hears(id).await;
+        assert_eq!(site.customer_of_number().await.user_id, None);
+    }
+    // A choice waits for the key.
+    let stop = site.change("1", "user_preferences", preference("stop", 1, json!({ "user_id": USER })));
+    assert_eq!(site.process(&[stop]).await, ["0"]);
+    site.world.db.put_row(store::Table::Secrets, &key);
+    site.hears("wamid.3").await;
+    assert_eq!(site.customer_of_number().await.user_id, ProviderUserId::parse(USER).ok());
+    assert_eq!(site.world.db.rows_of(store::Table::Messages, "message").len(), 3);
+}

@@ -230,3 +230,57 @@ async fn a_lead_whose_line_never_gets_a_token_fails_and_creates_nothing() {
     assert_eq!((sender.state(id).await, sender.part(id).await), (failed("GIVEN_UP"), None));
     assert_eq!(sender.world.db.rows(Table::Conversations).len(), 0);
 }
+
+#[tokio::test]
+async fn a_choice_before_the_begin_stops_the_call_and_leaves_nothing() {
+    let dry = Sender::start().await;
+    let id = dry.lead().await;
+    dry.world.db.forget_calls();
+    dry.wake(id).await;
+    // Reads are made together. The writes are the steps, one after another.
+    let writes = dry.world.db.calls().into_iter().filter(|call| call.write_units > 0.0);
+    let operations: Vec<String> = writes.map(|call| call.operation).collect();
+    let mut stopped = 0;
+    for (n, operation) in operations.iter().enumerate() {
+        let nth = operations[..=n].iter().filter(|of| *of == operation).count();
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        let meanwhile = async {
+            let held = sender.world.db.hold_nth(operation, nth).await;
+            OptedOut.happens(&sender).await;
+            let is_begun = sender.stored(id).await.opened;
+            drop(held);
+            is_begun
+        };
+        // The hold is there before the first call.
+        let (is_begun, ()) = tokio::join!(meanwhile, sender.wake(id));
+        let expected = if is_begun { SENT } else { suppressed("OPTED_OUT") };
+        assert_eq!(sender.state(id).await, expected, "{operation} {nth}");
+        assert_eq!(sender.provider.calls().len(), usize::from(is_begun), "{operation} {nth}");
+        if !is_begun {
+            stopped += 1;
+            for table in [Table::Contacts, Table::Conversations, Table::Messages] {
+                assert_eq!(sender.world.db.rows(table).len(), 0, "{operation} {nth}");
+            }
+        }
+    }
+    assert!(stopped > 2 && stopped < operations.len(), "{stopped} of {operations:?}");
+}
+
+#[tokio::test]
+async fn a_choice_between_two_calls_for_a_lead_stops_the_second() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    sender.provider.ends(CallOutcome::Answered { status: 500, code: Some(131_000) });
+    sender.wake(id).await;
+    sender.world.db.clock().advance(secs(60));
+    let meanwhile = async {
+        // The first transaction is the begin: the contact, the conversation and the message are there already.
+        let held = sender.world.db.hold_nth("TransactWriteItems", 1).await;
+        OptedOut.happens(&sender).await;
+        drop(held);
+    };
+    tokio::join!(sender.wake(id), meanwhile);
+    assert_eq!(sender.state(id).await, suppressed("OPTED_OUT"));
+    assert_eq!(sender.provider.calls().len(), 1);
+}

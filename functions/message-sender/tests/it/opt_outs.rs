@@ -57,7 +57,8 @@ impl Sender {
     }
 
     fn reads_of_opt_outs(&self) -> usize {
-        self.world.db.calls().iter().filter(|call| call.table.ends_with("leads")).count()
+        let reads = |call: &&harness::Call| call.operation == "GetItem" && call.table.ends_with("leads");
+        self.world.db.calls().iter().filter(reads).count()
     }
 }
 
@@ -155,6 +156,8 @@ async fn the_opt_out_is_read_in_the_round_trip_that_reads_what_a_step_needs() {
     let sender = Sender::start().await;
     let one = sender.customer(ONE).await;
     sender.onboarding(&[&one], 2).await;
+    // A process reads the person key once in five minutes.
+    sender.engine.store.person_key().await.unwrap();
     sender.world.db.forget_calls();
     sender.wake().await;
     let calls = sender.world.db.calls();
@@ -177,4 +180,93 @@ async fn an_opt_out_counts_also_if_the_number_was_not_known_before() {
     sender.wake().await;
     assert_eq!(sender.all_parts().await, [failed("OPTED_OUT")]);
     assert!(sender.provider.calls().is_empty());
+}
+
+/// Whether the call of the only message was begun.
+fn is_begun(sender: &Sender) -> bool {
+    let rows = sender.world.db.rows_from(Table::Messages, "M#");
+    let begun = |row: &serde_json::Value| {
+        row["progress"]["M"]["calling"]["S"].is_string() || row["parts"]["L"][0]["M"]["status"]["S"] == "SENT"
+    };
+    rows.iter().any(begun)
+}
+
+#[tokio::test]
+async fn a_choice_before_the_begin_stops_the_call() {
+    let dry = Sender::start().await;
+    let one = dry.customer(ONE).await;
+    dry.onboarding(&[&one], 1).await;
+    dry.world.db.forget_calls();
+    dry.wake().await;
+    // Reads are made together. The writes are the steps, one after another.
+    let writes = dry.world.db.calls().into_iter().filter(|call| call.write_units > 0.0);
+    let operations: Vec<String> = writes.map(|call| call.operation).collect();
+    let mut stopped = 0;
+    for (n, operation) in operations.iter().enumerate() {
+        let nth = operations[..=n].iter().filter(|of| *of == operation).count();
+        let sender = Sender::start().await;
+        let one = sender.customer(ONE).await;
+        sender.onboarding(&[&one], 1).await;
+        let meanwhile = async {
+            let held = sender.world.db.hold_nth(operation, nth).await;
+            sender.opt_out(ONE).await;
+            let is_begun = is_begun(&sender);
+            drop(held);
+            is_begun
+        };
+        // The hold is there before the first call.
+        let (is_begun, ()) = tokio::join!(meanwhile, sender.wake());
+        let expected = if is_begun { sent(1) } else { vec![failed("OPTED_OUT")] };
+        assert_eq!(sender.all_parts().await, expected, "{operation} {nth}");
+        assert_eq!(sender.provider.calls().len(), usize::from(is_begun), "{operation} {nth}");
+        stopped += usize::from(!is_begun);
+    }
+    assert!(stopped > 2 && stopped < operations.len(), "{stopped} of {operations:?}");
+}
+
+#[tokio::test]
+async fn a_wrong_person_key_stops_templates_and_texts_go_on() {
+    const PK: &str = "00000000-0000-0000-0000-000000000000#HK";
+    let with_key = |sender: &Sender, byte: &str| {
+        let hex = byte.repeat(32);
+        sender.world.db.change_row(Table::Secrets, PK, "K", |row| row["hex"]["S"] = hex.into());
+    };
+    let sender = Sender::start().await;
+    let one = sender.customer(ONE).await;
+    sender.onboarding(&[&one], 1).await;
+    with_key(&sender, "02");
+    sender.wake().await;
+    assert_eq!((sender.all_parts().await[0].0, sender.provider.calls().len()), (MessageStatus::Sending, 0));
+    with_key(&sender, "09");
+    sender.world.db.clock().advance(std::time::Duration::from_secs(60));
+    sender.wake().await;
+    assert_eq!(sender.all_parts().await, sent(1));
+
+    let sender = Sender::start().await;
+    let one = sender.customer(ONE).await;
+    let conversation = sender.conversation(&[&one]).await;
+    sender.say(&conversation, "hello").await;
+    with_key(&sender, "02");
+    sender.wake().await;
+    assert_eq!(sender.all_parts().await, sent(1));
+}
+
+#[tokio::test]
+async fn a_template_begins_at_four_write_units_and_a_text_at_one() {
+    let of_begin = async |template: bool| {
+        let sender = Sender::start().await;
+        let one = sender.customer(ONE).await;
+        let steps = usize::from(template);
+        let conversation = sender.onboarding(&[&one], steps).await;
+        if !template {
+            sender.say(&conversation, "hello").await;
+        }
+        sender.world.db.forget_calls();
+        sender.wake().await;
+        let calls = sender.world.db.calls();
+        let leads = calls.iter().filter(|call| call.table.contains("leads") && call.write_units > 0.0);
+        (leads.map(|call| call.write_units).sum::<f64>(), sender.all_parts().await)
+    };
+    assert_eq!(of_begin(true).await, (4.0, sent(1)), "the message, and the check of the choices");
+    assert_eq!(of_begin(false).await, (0.0, sent(1)));
 }

@@ -12,6 +12,15 @@ fn user() -> Chooser {
     Chooser::User(ProviderUserId::parse("US.1").unwrap())
 }
 
+fn key() -> PersonKey {
+    PersonKey::new([7; 32])
+}
+
+/// A person with these ids.
+fn person(ids: &[Chooser], contact: Option<ContactId>) -> Choosers {
+    Choosers::new(&key(), workspace(), ids.iter().cloned(), contact)
+}
+
 fn workspace() -> WorkspaceId {
     WorkspaceId::from_uuid(Uuid::from_u128(1))
 }
@@ -30,7 +39,7 @@ fn at(seconds: u64) -> Timestamp {
 
 fn chosen(choice: Choice, seconds: u64, scopes: &[ChoiceScope]) -> Chosen {
     let scopes = scopes.iter().cloned().collect();
-    Chosen { choice, scopes, source: ChoiceSource::Keyword, at: at(seconds), contact: None }
+    Chosen { choice, scopes, source: ChoiceSource::Keyword, at: at(seconds) }
 }
 
 /// The choices of somebody who opted out.
@@ -40,7 +49,7 @@ pub(crate) fn opted_out_of(scope: ChoiceScope) -> Choices {
 
 /// What is kept for the number after a choice.
 fn next(before: Option<&Choices>, chosen: &Chosen, now: Timestamp) -> Choices {
-    Choices::of_person(&[before.cloned()], workspace(), &[number()], chosen, now).remove(0)
+    Choices::of_person(&[before.cloned()], &person(&[number()], None), chosen, now).remove(0)
 }
 
 /// What holds for all templates after these choices came in this order.
@@ -87,7 +96,7 @@ impl Kept {
             choosers.push(chooser);
             before.push(self.rows[n].clone());
         }
-        let next = Choices::of_person(&before, workspace(), &choosers, chosen, NOW);
+        let next = Choices::of_person(&before, &person(&choosers, None), chosen, NOW);
         for ((n, before), next) in at_all.into_iter().zip(before).zip(next) {
             let told = next.events_after(before.as_ref());
             self.told.extend(told.map(|(scope, held)| (scope.clone(), held.choice)));
@@ -196,6 +205,89 @@ proptest! {
     }
 }
 
+/// A step in the life of three ids, of which some are those of one person.
+#[derive(Clone, Debug)]
+enum Event {
+    /// The person who has this id chooses.
+    Chooses(usize, Chosen),
+    /// Both ids turn out to be those of one person.
+    Joins(usize, usize),
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let scopes = prop::collection::btree_set(prop::sample::select(scopes().to_vec()), 1..3);
+    let chooses =
+        (0_usize..3, prop::bool::ANY, 0_u64..12, scopes).prop_map(|(id, is_out, seconds, scopes)| {
+            let choice = if is_out { Choice::Out } else { Choice::In };
+            Event::Chooses(id, Chosen { scopes, ..chosen(choice, seconds, &[]) })
+        });
+    let joins = (0_usize..3, 0_usize..3).prop_map(|(one, other)| Event::Joins(one, other));
+    prop::collection::vec(prop_oneof![2 => chooses, 1 => joins], 1..14)
+}
+
+/// Three ids with their rows, and the person to whom each belongs.
+struct People {
+    rows: [Option<Choices>; 3],
+    of: [usize; 3],
+}
+
+impl People {
+    fn at(&self, id: usize) -> (Vec<usize>, Vec<Option<Choices>>, Choosers) {
+        let all = [number(), user(), Chooser::User(ProviderUserId::parse("US.2").unwrap())];
+        let own: Vec<usize> = (0..3).filter(|n| self.of[*n] == self.of[id]).collect();
+        let ids: Vec<Chooser> = own.iter().map(|n| all[*n].clone()).collect();
+        let before = own.iter().map(|n| self.rows[*n].clone()).collect();
+        (own, before, person(&ids, None))
+    }
+
+    fn take(&mut self, own: &[usize], next: Vec<Choices>) {
+        for (n, next) in own.iter().zip(next) {
+            self.rows[*n] = Some(next);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn any_order_of_choices_and_learnt_ids_ends_in_one_consent(events in events(), order in 0_usize..1_000) {
+        let end = |events: &[Event]| {
+            let mut people = People { rows: [None, None, None], of: [0, 1, 2] };
+            for event in events.iter().chain(&[Event::Joins(0, 1), Event::Joins(1, 2)]) {
+                match event {
+                    Event::Chooses(id, chosen) => {
+                        let (own, before, person) = people.at(*id);
+                        people.take(&own, Choices::of_person(&before, &person, chosen, NOW));
+                    }
+                    Event::Joins(one, other) => {
+                        let (from, to) = (people.of[*one], people.of[*other]);
+                        people.of.iter_mut().filter(|of| **of == from).for_each(|of| *of = to);
+                        let (own, before, person) = people.at(*one);
+                        people.take(&own, Choices::joined(&before, &person, NOW));
+                    }
+                }
+                // All ids of a person have the same choices after each step.
+                for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+                    if people.of[one] == people.of[other] {
+                        let of = |n: usize| scopes().map(|scope| {
+                            Some(people.rows[n].as_ref()?.scopes.get(&scope)?.choice)
+                        });
+                        assert_eq!(of(one), of(other), "{events:?}");
+                    }
+                }
+            }
+            scopes().map(|scope| Choices::latest(people.rows.iter().flatten(), &scope).map(|held| (held.choice, held.latest)))
+        };
+        let mut rotated = events.clone();
+        rotated.rotate_left(order % events.len());
+        let mut backward = events.clone();
+        backward.reverse();
+        prop_assert_eq!(end(&events), end(&rotated));
+        prop_assert_eq!(end(&events), end(&backward));
+    }
+}
+
 #[test]
 fn choices_refuse_exactly_the_templates_that_they_cover() {
     use TemplateCategory::{Authentication, Marketing, Utility};
@@ -254,8 +346,10 @@ fn a_further_line_than_are_kept_counts_as_all_lines() {
 #[test]
 fn each_id_of_a_person_keeps_the_choice_that_holds() {
     let both = [number(), user()];
-    let kept =
-        |before: &[Option<Choices>], chosen, now| Choices::of_person(before, workspace(), &both, chosen, now);
+    let of = |contact, before: &[Option<Choices>], chosen, now| {
+        Choices::of_person(before, &person(&both, contact), chosen, now)
+    };
+    let kept = |before: &[Option<Choices>], chosen, now| of(None, before, chosen, now);
     let held = |seconds, is_beside| Held {
         choice: Choice::Out,
         source: ChoiceSource::Keyword,
@@ -265,16 +359,16 @@ fn each_id_of_a_person_keeps_the_choice_that_holds() {
     };
     let row = |chooser: &Chooser, held| Choices {
         workspace_id: workspace(),
-        digest: chooser.digest(workspace()),
+        digest: chooser.digest(&key(), workspace()),
         chooser: Some(chooser.clone()),
         contact: Some(contact()),
         scopes: [(ChoiceScope::All, held)].into(),
         updated_at: NOW,
         version: 1,
     };
-    let out = Chosen { contact: Some(contact()), ..chosen(Choice::Out, 5, &[ChoiceScope::All]) };
+    let out = chosen(Choice::Out, 5, &[ChoiceScope::All]);
     let first = [row(&number(), held(5, false)), row(&user(), held(5, true))];
-    assert_eq!(kept(&[None, None], &out, NOW), first);
+    assert_eq!(of(Some(contact()), &[None, None], &out, NOW), first);
     // What holds was kept for the number; the user id is new beside it, and takes what the number knows.
     let later = NOW.plus(Duration::from_secs(60));
     let outdated = chosen(Choice::In, 3, &[ChoiceScope::All]);
@@ -294,25 +388,31 @@ fn each_id_of_a_person_keeps_the_choice_that_holds() {
 }
 
 #[test]
-fn the_ids_of_a_person_are_the_number_and_the_user_id() {
-    let (number, user) = (Cellphone::parse("+34600111222").unwrap(), ProviderUserId::parse("US.1").unwrap());
-    let [by_number, by_user] = [Chooser::Number(number.clone()), Chooser::User(user.clone())];
-    for (number, user, expected) in [
-        (None, None, vec![]),
-        (Some(&number), None, vec![by_number.clone()]),
-        (None, Some(&user), vec![by_user.clone()]),
-        (Some(&number), Some(&user), vec![by_number, by_user]),
-    ] {
-        assert_eq!(Choices::choosers(number, user), expected);
-    }
+fn the_ids_of_a_person_are_all_numbers_and_the_user_id_each_once() {
+    let blank = Contact::blank(contact(), workspace(), NOW);
+    let full = Contact {
+        cellphone: Cellphone::parse("+34600111222").ok(),
+        wa_id: WaId::parse("34600111333").ok(),
+        user_id: ProviderUserId::parse("US.1").ok(),
+        ..blank.clone()
+    };
+    let known_as = Chooser::Number(Cellphone::parse("+34600111333").unwrap());
+    assert_eq!(Chooser::all_of(&full), [number(), known_as, user()]);
+    assert_eq!(Chooser::all_of(&blank), []);
+    assert_eq!(Chooser::named(&Reached::named(Some("34600111222"), Some("US.1"))), [number(), user()]);
+    // Two forms of a number are one id.
+    let forms =
+        ["+5511987654321", "+551187654321"].map(|form| Chooser::Number(Cellphone::parse(form).unwrap()));
+    assert!(forms[0].is_same(&forms[1]) && !forms[0].is_same(&user()));
+    assert_eq!(person(&forms, None).digests().count(), 1);
 }
 
 #[test]
 fn the_events_of_all_choices_of_an_id_and_a_scope_are_about_its_contact_or_the_id() {
     let of = |workspace: u128, chooser: &Chooser, choice, contact| {
         let workspace = WorkspaceId::from_uuid(Uuid::from_u128(workspace));
-        let chosen = Chosen { contact, ..chosen(choice, 1, &[ChoiceScope::All]) };
-        Choices::of_person(&[None], workspace, std::slice::from_ref(chooser), &chosen, NOW).remove(0)
+        let person = Choosers::new(&key(), workspace, [chooser.clone()], contact);
+        Choices::of_person(&[None], &person, &chosen(choice, 1, &[ChoiceScope::All]), NOW).remove(0)
     };
     let (all, marketing) = (ChoiceScope::All, ChoiceScope::Marketing);
     let out = of(1, &number(), Choice::Out, None);
@@ -354,9 +454,10 @@ fn a_number_and_a_user_id_have_keys_of_their_own() {
     let all = [number(), user("+34600111222"), user("34600111222"), user("US.1")];
     for (n, one) in all.iter().enumerate() {
         for other in &all[n + 1..] {
-            assert_ne!(one.digest(workspace()), other.digest(workspace()));
+            assert_ne!(one.digest(&key(), workspace()), other.digest(&key(), workspace()));
         }
     }
-    // The hash of a number is that of its key alone.
-    assert_eq!(number().digest(workspace()), digest(workspace(), "34600111222"));
+    // The key names the person key, and holds the MAC of the number's key alone.
+    let mac = key().mac(MacKind::Consent, workspace(), "34600111222");
+    assert_eq!(number().digest(&key(), workspace()), format!("{}.{mac}", key().id()));
 }

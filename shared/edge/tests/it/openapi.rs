@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::attribute::AttributeDefinition;
-use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choosers, Chosen};
 use domain::contact::search::SearchQuery;
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::lead::captcha::Score;
@@ -504,14 +504,11 @@ fn lead() -> Lead {
 
 fn chosen(choice: Choice, scope: &ChoiceScope) -> Value {
     let chooser = Chooser::Number(Cellphone::parse("+34600111222").unwrap());
-    let chosen = Chosen {
-        choice,
-        scopes: [scope.clone()].into(),
-        source: ChoiceSource::Keyword,
-        at: moment(),
-        contact: Some(ContactId::from_uuid(id(2))),
-    };
-    let choices = Choices::of_person(&[None], workspace(), &[chooser], &chosen, moment()).remove(0);
+    let chosen =
+        Chosen { choice, scopes: [scope.clone()].into(), source: ChoiceSource::Keyword, at: moment() };
+    let key = domain::PersonKey::new([7; 32]);
+    let person = Choosers::new(&key, workspace(), [chooser], Some(ContactId::from_uuid(id(2))));
+    let choices = Choices::of_person(&[None], &person, &chosen, moment()).remove(0);
     json!(view::choice(&choices, scope, &choices.scopes[scope]))
 }
 

@@ -1,23 +1,53 @@
-//! Customers' choices about templates, by the hash of a phone number or of a user id.
+//! Customers' choices about templates, by the MAC of a phone number or of a user id.
+//!
+//! All ids of a contact keep the same choices. So whoever calls the provider checks only the row of the id that is
+//! dialled. Each transaction that gives a contact a further id joins the choices of all of them, and each choice checks
+//! that the ids are still those that were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen, Held};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choosers, Chosen, Held};
 use domain::contact::address::ProviderUserId;
-use domain::{Cellphone, ChannelId, ContactId, Timestamp, WorkspaceId};
-use futures::future::try_join_all;
+use domain::{Cellphone, ChannelId, Contact, ContactId, Timestamp, WorkspaceId};
+use futures::future::{try_join, try_join_all};
 use serde::{Deserialize, Serialize};
 
+use crate::contacts::holder_of;
+use crate::contacts::plan::ids_check;
+use crate::contacts::row::{contact, contact_place};
 use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, text, unreadable};
-use crate::dynamodb::read::Query;
+use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::retry::RetryTime;
-use crate::dynamodb::write::Write;
+use crate::dynamodb::write::{Transaction, Write};
 use crate::{Store, StoreError, Table, keys};
 
 /// How long a choice to get templates again is kept. It is longer than the provider repeats a webhook and the queue
 /// keeps a dead letter, so no opt-out from before it comes in later.
 const IN_KEPT: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The choices of one id as they were read. The transaction that begins the call of a template checks that they hold.
+#[derive(Clone, Debug)]
+pub struct ChoicesSeen {
+    workspace: WorkspaceId,
+    digest: String,
+    /// The choices, if any are kept.
+    pub kept: Option<Choices>,
+}
+
+impl ChoicesSeen {
+    /// The check that the choices are still those that were read.
+    pub(crate) fn check(&self, now: Timestamp) -> Write {
+        let key = key((keys::opt_outs(self.workspace), &self.digest));
+        when_as_read(Write::check(Table::Leads, key, ""), self.kept.as_ref(), now)
+    }
+}
+
+/// A person who chooses: the ids, and what must be true of them when the choice is stored.
+struct ChoosingPerson {
+    ids: Choosers,
+    checks: Vec<Write>,
+}
 
 impl Store {
     /// The choices that are kept for a number or a user id (strongly consistent read). One round trip.
@@ -26,55 +56,187 @@ impl Store {
         workspace: WorkspaceId,
         chooser: impl Into<Chooser>,
     ) -> Result<Option<Choices>, StoreError> {
-        let place = place(workspace, &chooser.into());
+        Ok(self.choices_seen(workspace, chooser).await?.kept)
+    }
+
+    /// The same, for the check of [`Store::begin`] and of the start of a lead's call.
+    pub async fn choices_seen(
+        &self,
+        workspace: WorkspaceId,
+        chooser: impl Into<Chooser>,
+    ) -> Result<ChoicesSeen, StoreError> {
+        let key = self.person_key().await?;
+        let digest = chooser.into().digest(&key, workspace);
+        let kept = self.choices_at(workspace, &digest).await?;
+        Ok(ChoicesSeen { workspace, digest, kept })
+    }
+
+    async fn choices_at(&self, workspace: WorkspaceId, digest: &str) -> Result<Option<Choices>, StoreError> {
+        let place = (keys::opt_outs(workspace), digest);
         self.get_item(Table::Leads, place).await?.map(choices).transpose()
     }
 
-    /// The choices that are kept for these numbers and user ids, in the same order (strongly consistent reads). One
-    /// round trip; none without ids.
-    pub async fn choices_of(
-        &self,
-        workspace: WorkspaceId,
-        choosers: &[Chooser],
-    ) -> Result<Vec<Option<Choices>>, StoreError> {
-        try_join_all(choosers.iter().map(|chooser| self.choices(workspace, chooser.clone()))).await
+    /// The choices that are kept for these ids, in their order. One round trip; none without ids.
+    async fn choices_of(&self, ids: &Choosers) -> Result<Vec<Option<Choices>>, StoreError> {
+        try_join_all(ids.digests().map(|digest| self.choices_at(ids.workspace(), digest))).await
     }
 
-    /// Records a choice of a person. `choosers` are the person's number and user id ([`Choices::choosers`]). All of them
-    /// keep the choice that was made last, and one of them makes the event ([`Choices::of_person`]). They are written
-    /// together, so a repeat finds all or none. Returns whether one of the person's choices is another one than before.
-    /// Two round trips, or one if nothing changes; more if others choose at the same time.
+    /// The choices that are kept for a contact's person: each of the contact's ids has the same (strongly consistent
+    /// read). One round trip; none for a contact without ids.
+    pub async fn choices_of_contact(&self, contact: &Contact) -> Result<Option<Choices>, StoreError> {
+        match Chooser::all_of(contact).into_iter().next() {
+            Some(id) => self.choices(contact.workspace_id, id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Records a choice of the person whom these numbers and user ids name. All ids of the person's contact, and those that
+    /// nobody has, keep the choice that was made last, and one of them makes the event ([`Choices::of_person`]). They
+    /// are written together, under the condition that they are still the ids of this person, so a repeat finds all or
+    /// none. If the ids are those of several contacts, each of them chose. Returns whether one of the choices is
+    /// another one than before. Four round trips, or three if nothing changes; more if others choose at the same time.
     pub async fn choose(
         &self,
         workspace: WorkspaceId,
-        choosers: &[Chooser],
+        named: &[Chooser],
         chosen: &Chosen,
     ) -> Result<bool, StoreError> {
-        let (mut retries, mut tried) = (RetryTime::new(self), None);
-        loop {
-            let before = self.choices_of(workspace, choosers).await?;
-            // The answer of the write was lost, and its repeat was refused.
-            if let Some((changed, _)) = tried.take().filter(|(_, next)| *next == before) {
+        let (mut retries, mut changed, mut tried) = (RetryTime::new(self), false, None);
+        'again: loop {
+            if let Some(persons) = self.persons_named(workspace, named).await? {
+                for person in persons {
+                    match self.choose_once(&person, chosen, &mut tried).await? {
+                        Some(is_new) => changed |= is_new,
+                        None => {
+                            retries.wait().await?;
+                            continue 'again;
+                        }
+                    }
+                }
                 return Ok(changed);
             }
-            let next = Choices::of_person(&before, workspace, choosers, chosen, self.now());
-            let is_new = |(before, next): (&Option<Choices>, &Choices)| before.as_ref() != Some(next);
-            if !before.iter().zip(&next).any(is_new) {
-                return Ok(false);
-            }
-            // All rows hold the same choices now.
-            let held = |scope| Choices::latest(before.iter().flatten(), scope).map(|held| held.choice);
-            let changed = next
-                .first()
-                .is_some_and(|next| next.scopes.iter().any(|(scope, next)| Some(next.choice) != held(scope)));
-            // Also those that stay as they are, under the condition that they do.
-            let writes = before.iter().zip(&next).map(|(before, next)| choices_write(before.as_ref(), next));
-            if self.all_or_none(writes.collect::<Result<Vec<_>, _>>()?).await? {
-                return Ok(changed);
-            }
-            tried = Some((changed, next.into_iter().map(Some).collect::<Vec<_>>()));
             retries.wait().await?;
         }
+    }
+
+    /// One attempt for one person. `None` if something changed since it was read.
+    async fn choose_once(
+        &self,
+        person: &ChoosingPerson,
+        chosen: &Chosen,
+        tried: &mut Option<(bool, Vec<Option<Choices>>)>,
+    ) -> Result<Option<bool>, StoreError> {
+        let ChoosingPerson { ids, checks } = person;
+        let before = self.choices_of(ids).await?;
+        // The answer of the write was lost, and its repeat was refused.
+        if let Some((changed, _)) = tried.take().filter(|(_, next)| *next == before) {
+            return Ok(Some(changed));
+        }
+        let next = Choices::of_person(&before, ids, chosen, self.now());
+        let is_new = |(before, next): (&Option<Choices>, &Choices)| before.as_ref() != Some(next);
+        if !before.iter().zip(&next).any(is_new) {
+            return Ok(Some(false));
+        }
+        // All rows hold the same choices now.
+        let held = |scope| Choices::latest(before.iter().flatten(), scope).map(|held| held.choice);
+        let changed = next
+            .first()
+            .is_some_and(|next| next.scopes.iter().any(|(scope, next)| Some(next.choice) != held(scope)));
+        // Also those that stay as they are, under the condition that they do.
+        let writes = before.iter().zip(&next).map(|(before, next)| choices_write(before.as_ref(), next));
+        let mut writes = writes.collect::<Result<Vec<_>, _>>()?;
+        writes.extend(checks.iter().cloned());
+        if self.all_or_none(writes).await? {
+            return Ok(Some(changed));
+        }
+        *tried = Some((changed, next.into_iter().map(Some).collect()));
+        Ok(None)
+    }
+
+    /// The persons whom these ids name: each contact that has one of them, with all its ids. Ids that nobody has belong to
+    /// the first of these contacts, otherwise to each other. `None` if a contact changed between the reads. Two round
+    /// trips, or one if nobody has the ids.
+    async fn persons_named(
+        &self,
+        workspace: WorkspaceId,
+        named: &[Chooser],
+    ) -> Result<Option<Vec<ChoosingPerson>>, StoreError> {
+        let places: Vec<Place> = named.iter().map(|id| holder_place(workspace, id)).collect();
+        let (key, holders) = try_join(self.person_key(), self.rows_at(&places)).await?;
+        let (mut contacts, mut free) = (vec![], vec![]);
+        for (id, place) in named.iter().zip(&places) {
+            match holders.get(place).map(holder_of).transpose()? {
+                Some(contact) if contacts.contains(&contact) => {}
+                Some(contact) => contacts.push(contact),
+                None => free.push((id.clone(), place)),
+            }
+        }
+        let of_contacts: Vec<Place> = contacts.iter().map(|id| contact_place(workspace, *id)).collect();
+        let mut rows = self.rows_at(&of_contacts).await?;
+        let mut persons = vec![];
+        for place in &of_contacts {
+            let Some(contact) = rows.take(place).map(contact).transpose()? else { return Ok(None) };
+            persons.push((Chooser::all_of(&contact), Some(contact.id), vec![ids_check(&contact)]));
+        }
+        if !named.iter().zip(&places).all(|(id, place)| {
+            holders.get(place).is_none()
+                || persons.iter().any(|(ids, ..)| ids.iter().any(|of| of.is_same(id)))
+        }) {
+            return Ok(None);
+        }
+        if persons.is_empty() {
+            persons.push((vec![], None, vec![]));
+        }
+        if let Some((ids, _, checks)) = persons.first_mut() {
+            for (id, place) in free {
+                let (table, key) = place.key();
+                ids.push(id);
+                checks.push(Write::check(table, key, "attribute_not_exists(pk)"));
+            }
+        }
+        let person = |(ids, contact, checks)| {
+            let ids = Choosers::new(&key, workspace, ids, contact);
+            ChoosingPerson { ids, checks }
+        };
+        Ok(Some(persons.into_iter().map(person).collect()))
+    }
+
+    /// The writes that bring the same choices to all ids of a contact, for the transaction that gives it an id that it did
+    /// not `have`. The choices of the ids that it gives up follow. One round trip; none if the contact gets no further
+    /// id, or has only one.
+    pub(crate) async fn joined_choices(
+        &self,
+        next: &Contact,
+        had: &[Chooser],
+        given_up: &[Chooser],
+    ) -> Result<Transaction<()>, StoreError> {
+        let (mut ids, mut writes) = (Chooser::all_of(next), Transaction::new());
+        let is_among = |id: &Chooser, ids: &[Chooser]| ids.iter().any(|of| of.is_same(id));
+        let is_further = ids.iter().any(|id| !is_among(id, had));
+        let own = ids.len();
+        ids.extend(given_up.iter().filter(|id| !is_among(id, &ids)).cloned().collect::<Vec<_>>());
+        if !is_further || ids.len() < 2 {
+            return Ok(writes);
+        }
+        let (key, now) = (self.person_key().await?, self.now());
+        let ids = Choosers::new(&key, next.workspace_id, ids, Some(next.id));
+        let before = self.choices_of(&ids).await?;
+        let joined = Choices::joined(&before, &ids, now);
+        for (n, (digest, before)) in ids.digests().zip(&before).enumerate() {
+            let write = match joined.get(n).filter(|next| n < own && before.as_ref() != Some(next)) {
+                Some(next) => choices_write(before.as_ref(), next)?,
+                None => {
+                    let seen = ChoicesSeen {
+                        workspace: next.workspace_id,
+                        digest: digest.to_owned(),
+                        kept: before.clone(),
+                    };
+                    seen.check(now)
+                }
+            };
+            writes.add((), write);
+        }
+        Ok(writes)
     }
 
     /// Records that an operator opted a number out of this scope. Returns `false` if it had opted out already. Three
@@ -108,8 +270,7 @@ impl Store {
         (choice, scopes): (Choice, BTreeSet<ChoiceScope>),
         at: Timestamp,
     ) -> Result<bool, StoreError> {
-        let contact = self.contact_holding_cellphone(workspace, cellphone).await?;
-        let chosen = Chosen { choice, scopes, source: ChoiceSource::Operator, at, contact };
+        let chosen = Chosen { choice, scopes, source: ChoiceSource::Operator, at };
         self.choose(workspace, &[Chooser::from(cellphone)], &chosen).await
     }
 
@@ -119,8 +280,9 @@ impl Store {
         workspace: WorkspaceId,
         chooser: impl Into<Chooser>,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = place(workspace, &chooser.into());
-        let hide = Write::update(Table::Leads, key((pk, sk)), "REMOVE cellphone, userId, contactId");
+        let digest = chooser.into().digest(&*self.person_key().await?, workspace);
+        let place = key((keys::opt_outs(workspace), digest));
+        let hide = Write::update(Table::Leads, place, "REMOVE cellphone, userId, contactId");
         self.write(hide.when("attribute_exists(pk)")).await?;
         Ok(())
     }
@@ -137,20 +299,29 @@ impl Store {
     }
 }
 
-fn place(workspace: WorkspaceId, chooser: &Chooser) -> (String, String) {
-    (keys::opt_outs(workspace), chooser.digest(workspace))
+/// The row that shows who has the number or user id.
+fn holder_place(workspace: WorkspaceId, id: &Chooser) -> Place {
+    let key = match id {
+        Chooser::Number(number) => keys::contact_phone(workspace, &number.key()),
+        Chooser::User(user) => keys::contact_user_id(workspace, user),
+    };
+    Place::of(Table::Contacts, key)
 }
 
 /// The write of choices in place of those that were read.
-pub(crate) fn choices_write(before: Option<&Choices>, next: &Choices) -> Result<Write, StoreError> {
-    let put = Write::put(Table::Leads, choices_row(next)?);
-    Ok(match before {
+fn choices_write(before: Option<&Choices>, next: &Choices) -> Result<Write, StoreError> {
+    Ok(when_as_read(Write::put(Table::Leads, choices_row(next)?), before, next.updated_at))
+}
+
+/// The write under the condition that the row of choices is as it was read.
+fn when_as_read(write: Write, before: Option<&Choices>, now: Timestamp) -> Write {
+    match before {
         // A choice to get templates again may have expired and still be there.
-        None => put
+        None => write
             .when(format!("attribute_not_exists(pk) OR {EXPIRES_AT} < :now"))
-            .bind(":now", n(next.updated_at.as_seconds())),
-        Some(before) => put.when("version = :version").bind(":version", n(before.version)),
-    })
+            .bind(":now", n(now.as_seconds())),
+        Some(before) => write.when("version = :version").bind(":version", n(before.version)),
+    }
 }
 
 fn choices_row(kept: &Choices) -> Result<Item, StoreError> {
@@ -174,7 +345,7 @@ pub(crate) fn choices(item: Item) -> Result<Choices, StoreError> {
 /// The kind of the row.
 pub(crate) const KIND: &str = "optOut";
 
-/// `W#O` / the hash of the number or user id.
+/// `W#O` / `<key id>.<MAC of the number or user id>`.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Choices", rename_all = "camelCase")]
 struct ChoicesRow {

@@ -198,6 +198,13 @@ fn identities(contact: &Contact) -> Vec<Identity> {
     email.chain(cellphone).chain(user_id).chain(wa_id).collect()
 }
 
+/// The check that the contact has the number and the ids that `seen` shows.
+pub(crate) fn ids_check(seen: &Contact) -> Write {
+    let key = key(keys::contact(seen.workspace_id, seen.id));
+    let check = Write::check(Table::Contacts, key, "attribute_exists(pk)");
+    when_ids_are_of(when_seen(check, "cellphone", seen.cellphone.as_ref().map(|it| s(it.as_str()))), seen)
+}
+
 /// The number and the ids by which the provider reaches the contact.
 fn numbers_of(contact: &Contact) -> impl PartialEq {
     (contact.cellphone.clone(), contact.user_id.clone(), contact.wa_id.clone())

@@ -1,5 +1,6 @@
 //! Contacts by the ids with which the provider names customers.
 
+use domain::choices::Chooser;
 use domain::contact::address::Reached;
 use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId, error_chain};
 
@@ -54,21 +55,24 @@ impl Store {
     }
 
     /// Remembers the ids under which the provider reached a contact, so that [`Store::contact_reached_at`]
-    /// finds it by them. This is not a new version of the contact and makes no event. No round trip if the
-    /// contact has the ids, otherwise one.
+    /// finds it by them. This is not a new version of the contact and makes no event. Of all ids, the choice about templates
+    /// that was made last holds. No round trip if the contact has the ids, otherwise two.
     pub async fn remember_reach(&self, seen: &Contact, reached: &Reached) -> Result<Remembered, StoreError> {
         match seen.reached(reached) {
             None => Ok(Remembered::Done),
             Some(next) => {
+                // A user id that another one replaces was the same person's.
+                let old = Chooser::all_of(seen);
                 let next = next.with_time_of_number(seen, self.now());
-                self.replace_reach(seen, &next, Transaction::new()).await
+                let choices = self.joined_choices(&next, &old, &old).await?;
+                self.replace_reach(seen, &next, choices).await
             }
         }
     }
 
     /// Remembers the ids that the provider named when it accepted a message to a contact. The outcome of the
     /// message does not depend on it: a failure is logged. No round trip if the contact has the ids, otherwise
-    /// one.
+    /// two.
     pub async fn remember_answer(&self, contact: &Contact, reached: &Reached) {
         let Contact { id, workspace_id, .. } = contact;
         match self.remember_reach(contact, reached).await {

@@ -10,8 +10,8 @@ use std::collections::{HashMap, HashSet};
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, Delete, Put, ReturnValue, ReturnValuesOnConditionCheckFailure,
-    TransactWriteItem, Update,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValue,
+    ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
 };
 
 use crate::dynamodb::item::{Item, PK, SK, text};
@@ -48,8 +48,17 @@ pub(crate) struct Write {
 #[derive(Clone, Debug)]
 enum Action {
     Put(Item),
-    Update { key: Item, expression: String },
-    Delete { key: Item },
+    Update {
+        key: Item,
+        expression: String,
+    },
+    Delete {
+        key: Item,
+    },
+    /// Only the condition. Only in a transaction.
+    Check {
+        key: Item,
+    },
 }
 
 impl Write {
@@ -66,6 +75,11 @@ impl Write {
     /// Deletes a row, if there is one.
     pub(crate) fn delete(table: Table, key: Item) -> Self {
         Self::new(table, Action::Delete { key })
+    }
+
+    /// Changes nothing: the transaction is refused if the condition does not hold. It costs as much as a write.
+    pub(crate) fn check(table: Table, key: Item, condition: impl Into<String>) -> Self {
+        Self::new(table, Action::Check { key }).when(condition)
     }
 
     /// Sets the condition on the row before the write.
@@ -108,7 +122,10 @@ impl Write {
 
     /// The table and the key of the row.
     fn place(&self) -> (Table, &str, &str) {
-        let (Action::Put(row) | Action::Update { key: row, .. } | Action::Delete { key: row }) = &self.action;
+        let (Action::Put(row)
+        | Action::Update { key: row, .. }
+        | Action::Delete { key: row }
+        | Action::Check { key: row }) = &self.action;
         (self.table, text(row, PK), text(row, SK))
     }
 
@@ -216,7 +233,7 @@ pub(crate) fn is_written_by(row: &Item, request_id: &str) -> bool {
     text(row, LAST_REQUEST) == request_id
 }
 
-/// Adds the condition of a write to a builder of the SDK. The six builders have these methods and no trait in common.
+/// Adds the condition of a write to a builder of the SDK. The seven builders have these methods and no trait in common.
 macro_rules! conditional {
     ($builder:expr, $write:expr) => {
         $builder
@@ -306,6 +323,7 @@ impl Store {
                 let delete = self.db.delete_item().table_name(table).set_key(Some(key));
                 single_result(Box::pin(conditional!(delete, write).send()).await.map(|_| None))
             }
+            Action::Check { .. } => Err(StoreError::Failed("a condition alone is no write".into())),
         }
     }
 
@@ -325,6 +343,10 @@ impl Store {
             Action::Delete { key } => {
                 let delete = Delete::builder().table_name(table).set_key(Some(key));
                 conditional!(delete, write).build().map(|delete| item.delete(delete))
+            }
+            Action::Check { key } => {
+                let check = ConditionCheck::builder().table_name(table).set_key(Some(key));
+                conditional!(check, write).build().map(|check| item.condition_check(check))
             }
         };
         built.map(|item| item.build()).map_err(|error| StoreError::Failed(Box::new(error)))

@@ -14,6 +14,7 @@ use domain::{Contact, LaneId, Lead, Message};
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use crate::contacts::choices::ChoicesSeen;
 use crate::contacts::plan::{create_writes_without_hints, replace_writes, search_hints};
 use crate::conversations::plan::first_writes;
 use crate::dynamodb::item::{PK, SK, key, s, text};
@@ -49,8 +50,8 @@ pub enum LeaseAfter {
 pub enum LeadRecorded {
     /// The record is written.
     Done,
-    /// Nothing is written, because the contact, its number or the message changed since they were read. Read
-    /// again and repeat.
+    /// Nothing is written, because the contact, its number, the person's choices or the message changed since they were
+    /// read. Read again and repeat.
     Stale,
     /// Nothing is written, because another visitor holds the lead.
     Lost,
@@ -70,19 +71,22 @@ impl Store {
     /// Records the start of the first call for a lead, and writes what the lead creates. `found` is the
     /// contact as it was read, if there was one. A new contact's search rows are written first: a search
     /// reads the contact itself before it shows it, so they need no transaction, which would double their
-    /// cost. Retries for at most `retry_for`. Two round trips for a new contact, otherwise one; more while
-    /// other writers hold the rows, and if the workspace's shards are not in memory.
+    /// cost. The number's `choices` must still be as they were read. Retries for at most `retry_for`. Two round trips
+    /// for a new contact, otherwise one; more while other writers hold the rows, and if the workspace's shards are not in
+    /// memory.
     pub async fn open_lead(
         &self,
         leased: &LeasedLead,
         begun: &Lead,
         opening: &LeadOpening,
         found: Option<&Contact>,
+        choices: &ChoicesSeen,
         retry_for: Duration,
     ) -> Result<LeadRecorded, StoreError> {
         let (request, since) = (self.ids.next().to_string(), Instant::now());
         let lead = lead_write(leased, begun, LeaseAfter::Kept, &request)?;
-        let mut writes = Transaction::new().with(Role::Lead, lead);
+        let mut writes =
+            Transaction::new().with(Role::Lead, lead).with(Role::Choices, choices.check(self.now()));
         let mut hints = vec![];
         match found {
             None => {
@@ -115,8 +119,9 @@ impl Store {
         match refusals.first() {
             Some(refusal) if refusal.role == Role::Lead && refusal.is_of(&request) => Ok(LeadRecorded::Done),
             Some(Refusal { role: Role::Lead, .. }) => Ok(LeadRecorded::Lost),
-            Some(Refusal { role: Role::Contact, .. }) => {
-                // Another request took the number, so there will never be a contact with this id.
+            Some(Refusal { role: Role::Contact | Role::Choices, .. }) => {
+                // Another request took the number, or the person chose. Perhaps there will never be a contact with this
+                // id.
                 for hint in hints {
                     self.write(Write::delete(Table::Contacts, key((text(&hint, PK), text(&hint, SK)))))
                         .await?;
@@ -125,6 +130,29 @@ impl Store {
             }
             _ => Err(StoreError::Failed(format!("what the lead {} opens is there already", begun.id).into())),
         }
+    }
+
+    /// Records that a further call for a lead begins: what the lead creates is there already. The number's `choices` must
+    /// still be as they were read. Retries for at most `retry_for`. One round trip; more while other writers hold the
+    /// rows.
+    pub async fn begin_lead(
+        &self,
+        leased: &LeasedLead,
+        begun: &Lead,
+        choices: &ChoicesSeen,
+        retry_for: Duration,
+    ) -> Result<LeadRecorded, StoreError> {
+        let request = self.ids.next().to_string();
+        let once = async || {
+            let write = lead_write(leased, begun, LeaseAfter::Kept, &request)?;
+            let check = choices.check(self.now());
+            self.record_lead_writes(
+                Transaction::new().with(Role::Lead, write).with(Role::Choices, check),
+                &request,
+            )
+            .await
+        };
+        retry_while_busy(RetryTime::limited_to(self, retry_for), once).await
     }
 
     /// Records the state of a lead, together with its message if that changes (as it was read, and as it is
@@ -163,7 +191,16 @@ impl Store {
             message_item(said, self.retention.messages, request)?,
             seen.version,
         );
-        let writes = Transaction::new().with(Role::Lead, write).with(Role::Opened, said);
+        self.record_lead_writes(Transaction::new().with(Role::Lead, write).with(Role::Opened, said), request)
+            .await
+    }
+
+    /// Executes the writes of a record, that of the lead first.
+    async fn record_lead_writes(
+        &self,
+        writes: Transaction<Role>,
+        request: &str,
+    ) -> Result<LeadRecorded, StoreError> {
         let Err(refusals) = self.transact(writes).await? else { return Ok(LeadRecorded::Done) };
         Ok(match refusals.first() {
             Some(refusal) if refusal.role == Role::Lead && refusal.is_of(request) => LeadRecorded::Done,
@@ -178,6 +215,8 @@ impl Store {
 enum Role {
     /// Changes the lead.
     Lead,
+    /// Checks the choices of its number.
+    Choices,
     /// Writes a row of its contact.
     Contact,
     /// Writes its conversation or its message.

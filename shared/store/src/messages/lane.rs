@@ -12,10 +12,11 @@ use domain::sending::Progress;
 use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
 use uuid::Uuid;
 
+use crate::contacts::choices::ChoicesSeen;
 use crate::dynamodb::item::{Item, SK, key, n, read, s, text};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
-use crate::dynamodb::write::{LAST_REQUEST, Transaction, TwoRoles, Write, Wrote};
+use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, TwoRoles, Write, Wrote};
 use crate::lanes::counts::Counts;
 use crate::lanes::row::{LaneRow, plan};
 use crate::lanes::{LaneState, Leased};
@@ -178,7 +179,23 @@ impl Store {
         retry_for: Duration,
         step: impl Fn(&Message) -> Message,
     ) -> Result<Option<Outbound>, StoreError> {
-        self.record_while(seen, |_| false, retry_for, step).await
+        match self.record_while(seen, |_| false, None, retry_for, step).await? {
+            Begun::Done(recorded) => Ok(Some(*recorded)),
+            Begun::ChoicesChanged | Begun::Lost => Ok(None),
+        }
+    }
+
+    /// Records that the call for a part begins. For a template, `choices` are those of the id that is dialled: they must
+    /// still be as they were read, so no call begins after a choice against it was recorded. Retries for at most
+    /// `retry_for`. One round trip; more while other writes change the row.
+    pub async fn begin(
+        &self,
+        seen: &Outbound,
+        choices: Option<&ChoicesSeen>,
+        retry_for: Duration,
+        step: impl Fn(&Message) -> Message,
+    ) -> Result<Begun, StoreError> {
+        self.record_while(seen, |_| false, choices, retry_for, step).await
     }
 
     /// The same. `is_mine` decides by the progress of the current part whether a write of another call is this
@@ -187,47 +204,65 @@ impl Store {
         &self,
         seen: &Outbound,
         is_mine: impl Fn(&Progress) -> bool,
+        choices: Option<&ChoicesSeen>,
         retry_for: Duration,
         step: impl Fn(&Message) -> Message,
-    ) -> Result<Option<Outbound>, StoreError> {
+    ) -> Result<Begun, StoreError> {
         let request = self.ids.next().to_string();
         let mut seen = seen.clone();
         loop {
             let next = Outbound { message: step(&seen.message), request: request.clone() };
-            let once = async || self.record_once(&seen, &next).await;
+            let once = async || self.record_once(&seen, &next, choices).await;
             let found = match retry_while_busy(RetryTime::limited_to(self, retry_for), once).await? {
-                Recorded::Done => return Ok(Some(next)),
+                Recorded::Done => return Ok(Begun::Done(Box::new(next))),
                 Recorded::Found(found) => Outbound::read(found)?,
-                Recorded::Erased => return Ok(None),
+                Recorded::ChoicesChanged => return Ok(Begun::ChoicesChanged),
+                Recorded::Erased => return Ok(Begun::Lost),
             };
             if found.request == request {
-                return Ok(Some(found));
+                return Ok(Begun::Done(Box::new(found)));
             }
             // Reports of the provider leave the request as it is.
             let is_reported = found.request == seen.request;
             if !is_reported && !is_mine(&found.message.progress) {
-                return Ok(None);
+                return Ok(Begun::Lost);
             }
             seen = found;
         }
     }
 
     /// One attempt.
-    async fn record_once(&self, seen: &Outbound, next: &Outbound) -> Result<Recorded, StoreError> {
-        let write = next.write(seen)?;
-        let refused = |found: Option<Item>| found.map_or(Recorded::Erased, Recorded::Found);
-        if next.message.part_at_hand().is_some() {
-            return Ok(match self.write(write).await? {
-                Wrote::Done(_) => Recorded::Done,
-                Wrote::Refused(found) => refused(found),
-            });
+    async fn record_once(
+        &self,
+        seen: &Outbound,
+        next: &Outbound,
+        choices: Option<&ChoicesSeen>,
+    ) -> Result<Recorded, StoreError> {
+        let mut writes = Transaction::new().with(TwoRoles::Main, next.write(seen)?);
+        if let Some(choices) = choices {
+            writes.add(TwoRoles::Other, choices.check(self.now()));
         }
-        let Message { workspace_id, conversation, seq, .. } = next.message;
-        let entry = key((keys::messages(workspace_id, conversation), keys::open_entry(seq)));
-        let writes = Transaction::new().with((), write).with((), Write::delete(Table::Messages, entry));
-        Ok(match self.transact(writes).await? {
+        if next.message.part_at_hand().is_none() {
+            let Message { workspace_id, conversation, seq, .. } = next.message;
+            let entry = key((keys::messages(workspace_id, conversation), keys::open_entry(seq)));
+            writes.add(TwoRoles::Other, Write::delete(Table::Messages, entry));
+        }
+        let refused = |found: Option<Item>| found.map_or(Recorded::Erased, Recorded::Found);
+        let writes = match writes.single() {
+            Ok(only) => {
+                return Ok(match self.write(only).await? {
+                    Wrote::Done(_) => Recorded::Done,
+                    Wrote::Refused(found) => refused(found),
+                });
+            }
+            Err(writes) => writes,
+        };
+        // The write of the message comes first, and its refusal decides: an earlier attempt may have written it.
+        Ok(match self.transact(writes).await?.map_err(|refusals| refusals.into_iter().next()) {
             Ok(()) => Recorded::Done,
-            Err(refusals) => refused(refusals.into_iter().next().and_then(|refusal| refusal.found)),
+            Err(Some(Refusal { role: TwoRoles::Main, found })) => refused(found),
+            // Only a check of the choices can be refused: the deletion of an entry has no condition.
+            Err(_) => Recorded::ChoicesChanged,
         })
     }
 
@@ -239,11 +274,24 @@ impl Store {
     }
 }
 
+/// The result of the record that a call begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Begun {
+    /// The call may be made.
+    Done(Box<Outbound>),
+    /// Nothing is recorded, because the choices are not those that were read. Read them again.
+    ChoicesChanged,
+    /// Nothing is recorded, because another sender has the message or it was erased.
+    Lost,
+}
+
 /// The result of one attempt to record a step of a message.
 enum Recorded {
     Done,
     /// Another write changed the row, which is as it was found.
     Found(Item),
+    /// The choices are not those that were read.
+    ChoicesChanged,
     /// The row is gone: the message was erased.
     Erased,
 }

@@ -183,7 +183,8 @@ impl Store {
     }
 
     /// Stores a customer's message with everything that it changes, all or nothing, and records beside it that the
-    /// customer was seen. One round trip; one more for a new contact if the workspace's shards are not in memory.
+    /// customer was seen. One round trip; one more for a new contact with a number and a user id, and if the workspace's
+    /// shards are not in memory.
     pub async fn store_inbound(
         &self,
         place: &InboundPlace,
@@ -194,7 +195,14 @@ impl Store {
             Some(_) => 1,
             None => self.shards(contact.workspace_id).await?.write,
         };
-        let Some(writes) = self.inbound_writes(place, new, shards)? else { return Ok(InboundStored::Stale) };
+        let Some(mut writes) = self.inbound_writes(place, new, shards)? else {
+            return Ok(InboundStored::Stale);
+        };
+        if place.contact.is_none() {
+            // Each of the ids may have choices from before.
+            let choices = self.joined_choices(contact, &[], &[]).await?;
+            writes.add_all(|()| TwoRoles::Other, choices);
+        }
         let saw = self.saw(contact.workspace_id, conversation.id, contact.id, arrival.created_at);
         let Err(refusals) = try_join(self.transact(writes), saw).await?.0 else {
             return Ok(InboundStored::Done);

@@ -12,7 +12,7 @@ use crate::dynamodb::item::{key, s};
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::write::{LAST_REQUEST, Wrote, is_written_by};
 use crate::lanes::release_change;
-use crate::{LeasedLead, Outbound, Store, StoreError, Table, keys};
+use crate::{Begun, LeasedLead, Outbound, Store, StoreError, Table, keys};
 
 impl Store {
     /// Takes back the start of a call for a message under this lease. `seen` is the message as it was before.
@@ -26,7 +26,10 @@ impl Store {
         retry_for: Duration,
     ) -> Result<Option<Outbound>, StoreError> {
         let is_mine = |progress: &Progress| progress.calling == Some(lease);
-        self.record_while(seen, is_mine, retry_for, Message::not_called).await
+        Ok(match self.record_while(seen, is_mine, None, retry_for, Message::not_called).await? {
+            Begun::Done(undone) => Some(*undone),
+            Begun::ChoicesChanged | Begun::Lost => None,
+        })
     }
 
     /// Takes back the start of a call for a lead, and releases the lead with the next visit as planned. What

@@ -391,7 +391,8 @@ async fn the_message_of_a_lead_is_counted_with_its_lane() {
     let leased = LeasedLead::of(&leased).unwrap();
     let opening = lead.opening(None, &line, TemplateId::from_uuid(Uuid::from_u128(7)), 1, store.now());
     let begun = leased.lead.begun(opening.contact.id, leased.lease, store.now());
-    store.open_lead(&leased, &begun, &opening, None, LEASE).await.unwrap();
+    let choices = store.choices_seen(lead.workspace_id, &lead.cellphone).await.unwrap();
+    store.open_lead(&leased, &begun, &opening, None, &choices, LEASE).await.unwrap();
     world.db.forget_calls();
     let tally = store.tally(lead.workspace_id, lead.conversation, store.now()).await.unwrap();
     let Message { created_at, .. } = opening.message;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::contact::search::SearchQuery;
 use domain::lead::{LeadOpening, NotSent};
 use domain::retry::Jitter;
@@ -13,7 +13,9 @@ use domain::{
 };
 use harness::{Death, Fault, OptedOut, TestClock, TestDb, World, trips};
 use serde_json::{Value, json};
-use store::{ContactQuery, Created, LeadRecorded, Lease, LeaseAfter, LeasedLead, Replaced, Store, Table};
+use store::{
+    ChoicesSeen, ContactQuery, Created, LeadRecorded, Lease, LeaseAfter, LeasedLead, Replaced, Store, Table,
+};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -61,11 +63,17 @@ impl Leads {
         lead.opening(found, &lines.lines[0], template, 1, self.store().now())
     }
 
+    /// The choices of the lead's number as they are now.
+    async fn choices(&self) -> ChoicesSeen {
+        self.store().choices_seen(self.world.workspace, &self.lead.cellphone).await.unwrap()
+    }
+
     /// Records the start of a lead's first call under a lease. `found` is the contact as it was read.
     async fn open(&self, leased: &LeasedLead, found: Option<&Contact>) -> (LeadRecorded, Lead) {
         let opening = self.opening(&leased.lead, found).await;
         let begun = leased.lead.begun(opening.contact.id, leased.lease, self.store().now());
-        let opened = self.store().open_lead(leased, &begun, &opening, found, RETRY_FOR).await.unwrap();
+        let (store, choices) = (self.store(), self.choices().await);
+        let opened = store.open_lead(leased, &begun, &opening, found, &choices, RETRY_FOR).await.unwrap();
         (opened, begun)
     }
 
@@ -170,8 +178,9 @@ async fn the_start_of_the_first_call_creates_all_rows_of_the_lead_in_two_round_t
     let opening = leads.opening(&leased.lead, None).await;
     leads.store().workspace(leads.world.workspace).await.unwrap();
     let begun = leased.lead.begun(opening.contact.id, leased.lease, leads.store().now());
+    let choices = leads.choices().await;
     leads.db().forget_calls();
-    let opened = leads.store().open_lead(&leased, &begun, &opening, None, RETRY_FOR).await.unwrap();
+    let opened = leads.store().open_lead(&leased, &begun, &opening, None, &choices, RETRY_FOR).await.unwrap();
     let calls: Vec<String> = leads.db().calls().into_iter().map(|call| call.operation).collect();
     assert_eq!(opened, LeadRecorded::Done);
     assert_eq!(calls, ["BatchWriteItem", "TransactWriteItems"], "what it is found by, and all the rest");
@@ -313,9 +322,10 @@ async fn a_sender_that_dies_before_the_contact_is_stored_leaves_nothing_that_a_s
             Death::Before => 1,
             Death::After => 0,
         };
+        let choices = leads.choices().await;
         let dead = leads.db().die_after(calls, death);
         tokio::select! {
-            _ = leads.store().open_lead(&leased, &begun, &opening, None, RETRY_FOR) => panic!("it is dead"),
+            _ = leads.store().open_lead(&leased, &begun, &opening, None, &choices, RETRY_FOR) => panic!("it is dead"),
             _ = dead => {}
         }
         leads.db().revive();
@@ -498,11 +508,11 @@ async fn a_choice_holds_for_the_number_and_the_user_id_and_a_late_one_changes_ne
     let (store, workspace) = (leads.store(), leads.world.workspace);
     let phone = Cellphone::parse(PHONE).unwrap();
     let user = ProviderUserId::parse("US.13491208655302741918").unwrap();
-    let choosers = Choices::choosers(Some(&phone), Some(&user));
+    let choosers = [Chooser::from(&phone), Chooser::from(&user)];
     let choose = async |choice, millis| {
         let at = Timestamp::from_millis(millis);
         let (scopes, source) = ([ChoiceScope::All].into(), ChoiceSource::Keyword);
-        let chosen = Chosen { choice, scopes, source, at, contact: Some(leads.lead.contact) };
+        let chosen = Chosen { choice, scopes, source, at };
         store.choose(workspace, &choosers, &chosen).await.unwrap()
     };
     let is_out = async || {
@@ -565,7 +575,7 @@ impl ChoicesOfNumber {
     async fn choose(&self, (choice, second): At) {
         let at = Timestamp::from_millis(second * 1_000);
         let (scopes, source) = ([ChoiceScope::All].into(), ChoiceSource::Keyword);
-        let chosen = Chosen { choice, scopes, source, at, contact: None };
+        let chosen = Chosen { choice, scopes, source, at };
         self.world.db.store().choose(self.world.workspace, &self.number, &chosen).await.unwrap();
     }
 

@@ -1,11 +1,12 @@
 //! Contacts by the ids with which the provider names customers.
 
-use crate::support::{OTHER, WORKSPACE, blank, contact, create, next};
+use crate::support::{OTHER, WORKSPACE, blank, contact, create, next, with_person_key};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::contact::address::{ProviderUserId, Reached, WaId};
 use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, PersonName};
 use futures::future::join;
-use harness::{Fault, TestDb, trips};
+use harness::{Fault, OptedOut, TestDb, trips};
 use serde_json::Value;
 use store::{Created, Remembered, Replaced, Table};
 
@@ -48,7 +49,7 @@ fn held(contact: &Contact, keys: &[&str]) -> Vec<(String, String)> {
 #[tokio::test]
 async fn each_written_form_of_the_number_counts_before_the_user_id_in_one_round_trip() {
     for known in ["+551187654321", "+5511987654321", "551187654321", "5511987654321"] {
-        let db = TestDb::start().await;
+        let db = with_person_key().await;
         let by_number = match wa(known) {
             Some(wa_id) => Contact { wa_id: Some(wa_id), ..blank(&db) },
             None => contact(&db, "", "", "", known),
@@ -78,7 +79,7 @@ async fn each_written_form_of_the_number_counts_before_the_user_id_in_one_round_
 #[tokio::test]
 async fn a_contact_that_gives_its_number_up_between_two_reads_is_not_the_customer() {
     for is_taken in [false, true] {
-        let db = TestDb::start().await;
+        let db = with_person_key().await;
         let store = db.store();
         let ana = contact(&db, "Ana", "", "", "+14155550123");
         let eva = contact(&db, "Eva", "", "", "");
@@ -105,7 +106,7 @@ async fn a_contact_that_gives_its_number_up_between_two_reads_is_not_the_custome
 
 #[tokio::test]
 async fn an_id_of_the_provider_belongs_to_one_contact_of_a_workspace() {
-    let db = TestDb::start().await;
+    let db = with_person_key().await;
     let first = Contact { user_id: user("US.1"), wa_id: wa("14155550123"), ..blank(&db) };
     create(&db, &first).await;
     for (user_id, wa_id, field) in
@@ -120,8 +121,8 @@ async fn an_id_of_the_provider_belongs_to_one_contact_of_a_workspace() {
 }
 
 #[tokio::test]
-async fn ids_are_remembered_in_one_round_trip_and_replace_earlier_ones() {
-    let db = TestDb::start().await;
+async fn ids_are_remembered_in_two_round_trips_and_replace_earlier_ones() {
+    let db = with_person_key().await;
     let ana = contact(&db, "Ana", "", "", "+5511987654321");
     create(&db, &ana).await;
     db.forget_calls();
@@ -131,7 +132,7 @@ async fn ids_are_remembered_in_one_round_trip_and_replace_earlier_ones() {
     }
 
     assert_eq!(remember(&db, &ana, "551150000000", "BR.1").await, Remembered::Done);
-    assert_eq!((trips(&db.calls()), db.calls().len()), (1, 1));
+    assert_eq!((trips(&db.calls()), db.calls().len()), (2, 4), "the choices of three ids, the transaction");
     let known = stored(&db, &ana).await;
     assert_eq!(known, Contact { wa_id: wa("551150000000"), user_id: user("BR.1"), ..ana.clone() });
     let keys = ["P#551150000000", "P#551187654321", "U#BR.1"];
@@ -150,7 +151,7 @@ async fn ids_are_remembered_in_one_round_trip_and_replace_earlier_ones() {
 
 #[tokio::test]
 async fn an_id_of_another_contact_is_not_taken_over() {
-    let db = TestDb::start().await;
+    let db = with_person_key().await;
     let (ana, bob) = (contact(&db, "Ana", "", "", "+14155550123"), blank(&db));
     let bob = Contact { user_id: user("US.1"), ..bob };
     create(&db, &ana).await;
@@ -162,7 +163,7 @@ async fn an_id_of_another_contact_is_not_taken_over() {
 
 #[tokio::test]
 async fn a_change_by_a_request_that_read_the_contact_before_keeps_the_ids() {
-    let db = TestDb::start().await;
+    let db = with_person_key().await;
     let store = db.store();
     let ana = contact(&db, "Ana", "", "", "+14155550123");
     create(&db, &ana).await;
@@ -193,7 +194,7 @@ async fn a_change_of_the_number_or_an_id_is_refused_if_an_id_has_changed_since()
     let ids = [("", "US.2"), ("14155550002", "")];
     for had in [("", ""), ("14155550000", "US.1")] {
         for (meanwhile, late) in [(ids[0], ids[1]), (ids[1], ids[0])] {
-            let db = TestDb::start().await;
+            let db = with_person_key().await;
             let store = db.store();
             let ana = contact(&db, "", "", "", "+14155550123");
             create(&db, &ana).await;
@@ -216,7 +217,7 @@ async fn a_change_of_the_number_or_an_id_is_refused_if_an_id_has_changed_since()
 #[tokio::test]
 async fn an_id_is_not_remembered_for_a_contact_that_got_another_number_since() {
     for had in ["", "+14155550123"] {
-        let db = TestDb::start().await;
+        let db = with_person_key().await;
         let ana = contact(&db, "", "", "ana@x.io", had);
         create(&db, &ana).await;
         let moved = next(&ana, db.store().now(), |next| {
@@ -231,7 +232,7 @@ async fn an_id_is_not_remembered_for_a_contact_that_got_another_number_since() {
 #[tokio::test]
 async fn an_erasure_at_the_same_time_leaves_no_row() {
     for round in 0..12 {
-        let db = TestDb::start().await;
+        let db = with_person_key().await;
         let store = db.store();
         let ana = contact(&db, "", "", "", "+14155550123");
         create(&db, &ana).await;
@@ -256,7 +257,7 @@ async fn an_erasure_at_the_same_time_leaves_no_row() {
 #[tokio::test]
 async fn an_erasure_that_read_the_contact_before_one_of_its_ids_is_refused() {
     for (wa_id, user_id) in [("", "US.1"), ("14155550000", "")] {
-        let db = TestDb::start().await;
+        let db = with_person_key().await;
         let store = db.store();
         let ana = contact(&db, "", "", "", "+14155550123");
         create(&db, &ana).await;
@@ -271,7 +272,7 @@ async fn an_erasure_that_read_the_contact_before_one_of_its_ids_is_refused() {
 
 #[tokio::test]
 async fn an_id_is_not_remembered_for_an_erased_contact_without_a_number() {
-    let db = TestDb::start().await;
+    let db = with_person_key().await;
     let ana = contact(&db, "", "", "ana@x.io", "");
     create(&db, &ana).await;
     assert!(db.store().erase_contact(&ana).await.unwrap());
@@ -281,10 +282,113 @@ async fn an_id_is_not_remembered_for_an_erased_contact_without_a_number() {
 
 #[tokio::test]
 async fn a_lost_answer_is_recognised_as_remembered() {
-    let db = TestDb::start().await;
+    let db = with_person_key().await;
     let ana = contact(&db, "", "", "", "+14155550123");
     create(&db, &ana).await;
     db.fail("TransactWriteItems", Fault::AnswerLost, 1);
     assert_eq!(remember(&db, &ana, "", "US.1").await, Remembered::Done);
     assert_eq!(stored(&db, &ana).await.user_id, user("US.1"));
+}
+
+#[tokio::test]
+async fn a_choice_beside_a_learnt_id_reaches_all_ids() {
+    let (number, id) = (Cellphone::parse("+14155550123").unwrap(), user("US.1").unwrap());
+    for learns_first in [true, false] {
+        let db = with_person_key().await;
+        let ana = contact(&db, "Ana", "", "", number.as_str());
+        create(&db, &ana).await;
+        db.forget_calls();
+        let learn = async || remember(&db, &ana, "", "US.1").await;
+        let choose = async || {
+            let (choice, scopes) = (Choice::Out, [ChoiceScope::All].into());
+            let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: db.store().now() };
+            assert!(db.store().choose(WORKSPACE, &[Chooser::from(&number)], &chosen).await.unwrap());
+        };
+        let held = db.hold("TransactWriteItems");
+        if learns_first {
+            let meanwhile = async {
+                db.begun("TransactWriteItems", 1).await;
+                choose().await;
+                drop(held);
+            };
+            assert_eq!(join(learn(), meanwhile).await.0, Remembered::Changed);
+            // The next message names the id again.
+            assert_eq!(learn().await, Remembered::Done);
+        } else {
+            let meanwhile = async {
+                db.begun("TransactWriteItems", 1).await;
+                assert_eq!(learn().await, Remembered::Done);
+                drop(held);
+            };
+            join(choose(), meanwhile).await;
+        }
+        assert!(db.store().opted_out(WORKSPACE, &number).await.unwrap(), "{learns_first}");
+        assert!(db.store().opted_out(WORKSPACE, &id).await.unwrap(), "{learns_first}");
+    }
+}
+
+#[tokio::test]
+async fn the_choices_of_a_user_id_hold_for_the_one_that_replaces_it() {
+    let db = with_person_key().await;
+    let ana = Contact { user_id: user("US.1"), ..blank(&db) };
+    create(&db, &ana).await;
+    let (choice, scopes) = (Choice::Out, [ChoiceScope::All].into());
+    let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: db.store().now() };
+    let named = [Chooser::from(&user("US.1").unwrap())];
+    assert!(db.store().choose(WORKSPACE, &named, &chosen).await.unwrap());
+    assert_eq!(remember(&db, &ana, "", "US.2").await, Remembered::Done);
+    assert!(db.store().opted_out(WORKSPACE, &user("US.2").unwrap()).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_number_for_a_contact_with_a_user_id_takes_its_choices_and_a_number_alone_reads_none() {
+    let (number, id) = (Cellphone::parse("+14155550123").unwrap(), user("US.1").unwrap());
+    let db = with_person_key().await;
+    let ana = Contact { user_id: Some(id.clone()), ..blank(&db) };
+    create(&db, &ana).await;
+    let (choice, scopes) = (Choice::Out, [ChoiceScope::All].into());
+    let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: db.store().now() };
+    assert!(db.store().choose(WORKSPACE, &[Chooser::from(&id)], &chosen).await.unwrap());
+    db.forget_calls();
+    let numbered = next(&ana, db.store().now(), |next| next.cellphone = Some(number.clone()));
+    assert_eq!(db.store().replace_contact(&ana, &numbered, "r1").await.unwrap(), Replaced::Done);
+    assert_eq!(trips(&db.calls()), 2);
+    assert!(db.store().opted_out(WORKSPACE, &number).await.unwrap());
+
+    let bob = blank(&db);
+    create(&db, &bob).await;
+    db.forget_calls();
+    let other = Cellphone::parse("+14155550199").ok();
+    let numbered = next(&bob, db.store().now(), |next| next.cellphone = other);
+    assert_eq!(db.store().replace_contact(&bob, &numbered, "r2").await.unwrap(), Replaced::Done);
+    assert_eq!((trips(&db.calls()), db.calls().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_choice_costs_six_units_and_its_row_shows_no_number() {
+    let (number, id) = (Cellphone::parse("+14155550123").unwrap(), user("US.1").unwrap());
+    let db = with_person_key().await;
+    let ana = Contact { cellphone: Some(number.clone()), user_id: Some(id.clone()), ..blank(&db) };
+    create(&db, &ana).await;
+    db.forget_calls();
+    let (choice, scopes) = (Choice::Out, [ChoiceScope::All].into());
+    let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: db.store().now() };
+    let named = [Chooser::from(&id)];
+    assert!(db.store().choose(WORKSPACE, &named, &chosen).await.unwrap());
+    let units: f64 = db.calls().iter().map(|call| call.write_units).sum();
+    assert_eq!((trips(&db.calls()), units), (4, 6.0), "holders, contact, choices, transaction");
+    let key = db.store().person_key().await.unwrap();
+    let mut rows: Vec<String> =
+        db.rows(Table::Leads).iter().map(|row| row["sk"]["S"].as_str().unwrap().to_owned()).collect();
+    let mut expected: Vec<String> =
+        Chooser::all_of(&ana).iter().map(|of| of.digest(&key, WORKSPACE)).collect();
+    rows.sort();
+    expected.sort();
+    assert_eq!(rows, expected);
+    // An erased person's opt-out stays.
+    for of in Chooser::all_of(&ana) {
+        db.store().hide_opt_out(WORKSPACE, of).await.unwrap();
+    }
+    assert!(db.store().opted_out(WORKSPACE, &number).await.unwrap());
+    assert!(!db.rows(Table::Leads).iter().any(|row| row.to_string().contains("4155550123")));
 }

@@ -13,6 +13,15 @@ pub(crate) const WORKSPACE: WorkspaceId =
 pub(crate) const OTHER: WorkspaceId =
     WorkspaceId::from_uuid(Uuid::from_u64_pair(0x4000, 0x8000_0000_0000_00bb));
 
+/// A database with a person key, which its store remembers.
+pub(crate) async fn with_person_key() -> TestDb {
+    let db = TestDb::start().await;
+    assert!(db.store().ensure_person_key([9; 32]).await.unwrap());
+    db.store().person_key().await.unwrap();
+    db.forget_calls();
+    db
+}
+
 /// A contact of [`WORKSPACE`]; empty texts are absent fields.
 pub(crate) fn contact(db: &TestDb, first: &str, last: &str, email: &str, cellphone: &str) -> Contact {
     Contact {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use domain::contact::search::SearchQuery;
-use domain::{Choices, Contact, ContactId, ContactRef, Email, WorkspaceId};
+use domain::{Contact, ContactId, ContactRef, Email, WorkspaceId};
 use futures::future::try_join;
 use store::ContactQuery;
 
@@ -90,11 +90,9 @@ impl OneContact {
     pub(crate) async fn show(self, console: &Console) -> Result<View> {
         let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
         let contact = known(console, workspace, &self.contact).await?;
-        let choosers = Choices::choosers(contact.cellphone.as_ref(), contact.user_id.as_ref());
-        let choices = store.choices_of(workspace, &choosers);
+        let choices = store.choices_of_contact(&contact);
         let (definitions, choices) = try_join(store.definitions(workspace), choices).await?;
-        let choices: Vec<Choices> = choices.into_iter().flatten().collect();
-        Ok(details(&contact, &definitions, &choices, store.now()))
+        Ok(details(&contact, &definitions, choices.as_ref(), store.now()))
     }
 }
 

@@ -1,11 +1,7 @@
 //! How contacts are shown.
 
-use std::collections::BTreeSet;
-
-use domain::choices::Held;
 use domain::{
-    Cellphone, ChoiceScope, Choices, Contact, Definitions, Email, Language, PersonName, ProviderUserId,
-    Timestamp, WaId,
+    Cellphone, Choices, Contact, Definitions, Email, Language, PersonName, ProviderUserId, Timestamp, WaId,
 };
 use serde_json::Value;
 
@@ -23,7 +19,7 @@ pub(super) fn row(contact: &Contact, definitions: &Definitions, now: Timestamp) 
 pub(super) fn details(
     contact: &Contact,
     definitions: &Definitions,
-    choices: &[Choices],
+    choices: Option<&Choices>,
     now: Timestamp,
 ) -> View {
     let attribute = |(name, values): (&str, Vec<&str>)| format!("{name}: {}", values.join(", "));
@@ -38,10 +34,8 @@ pub(super) fn details(
 }
 
 /// What the person opted out of: `ALL`, `MARKETING`, or the lines from which the person wants no marketing.
-fn opted_out_of(choices: &[Choices]) -> Vec<String> {
-    let scopes: BTreeSet<&ChoiceScope> = choices.iter().flat_map(|kept| kept.scopes.keys()).collect();
-    let is_out = |scope: &&ChoiceScope| Choices::latest(choices, scope).is_some_and(Held::is_out);
-    scopes.into_iter().filter(is_out).map(written).collect()
+fn opted_out_of(choices: Option<&Choices>) -> Vec<String> {
+    choices.iter().flat_map(|kept| kept.outs()).map(|(scope, _)| written(scope)).collect()
 }
 
 fn shared(contact: &Contact, definitions: &Definitions, now: Timestamp) -> View {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::attribute::{AttributeDefinition, NewAttribute};
-use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Chosen};
+use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choosers, Chosen};
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::lead::captcha::Score;
 use domain::media::FileMissing;
@@ -227,8 +227,10 @@ fn customer() -> Contact {
 
 fn chosen(choice: Choice, seconds: u64) -> Choices {
     let (contact, scopes) = (Some(contact_id()), [ChoiceScope::All].into());
-    let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: at(seconds), contact };
-    Choices::of_person(&[None], workspace(), &[Chooser::Number(phone())], &chosen, at(seconds)).remove(0)
+    let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: at(seconds) };
+    let key = domain::PersonKey::new([7; 32]);
+    let person = Choosers::new(&key, workspace(), [Chooser::Number(phone())], contact);
+    Choices::of_person(&[None], &person, &chosen, at(seconds)).remove(0)
 }
 
 fn opened() -> Conversation {
