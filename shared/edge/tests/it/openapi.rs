@@ -427,6 +427,7 @@ fn contact() -> Contact {
         user_id: None,
         wa_id: None,
         moved_at: None,
+        number_since: None,
         language: Some(Language::Es),
         owner: Some(Owner { id: UserId::from_uuid(id(5)), email: email() }),
         attributes: [(

@@ -197,7 +197,7 @@ async fn a_lead_that_was_not_sent_is_replaced_once() {
     assert_eq!(accept(&second, "2", third.id).await, LeadAccepted::Repeats(first.id), "another's place");
     db.forget_calls();
     assert_eq!(accept(&second, "2", first.id).await, LeadAccepted::Done);
-    assert_eq!(db.calls()[0].write_units, 8.0, "as much as any lead");
+    assert_eq!(db.calls()[0].write_units, 9.0, "as much as any lead");
     assert_eq!(accept(&third, "3", first.id).await, LeadAccepted::Repeats(second.id));
     assert_eq!(traces(&db, &first, "3").await, LeadDuplicates { repeated: Some(second.id), token: None });
     assert_eq!(store(&db).lead_state(WORKSPACE, second.id).await.unwrap(), Some(LeadState::Queued));
