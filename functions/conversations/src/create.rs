@@ -3,13 +3,13 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use domain::conversation::{ConversationCreate, Opening, People};
-use domain::settings::template::{ParameterValue, Parameters, Requested};
+use domain::settings::template::Accepting;
 use domain::{
     ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Onboarding, Team, TeamId,
     Template, TemplateId, User, UserRef,
 };
 use edge::form::{Form, Node};
-use edge::{ApiError, Call, Reply, replay, view};
+use edge::{ApiError, Call, Reply, replay, template, view};
 use futures::future::try_join;
 use store::{IdempotencyKey, Named, Naming, Opened, StoredAnswer};
 
@@ -59,7 +59,13 @@ impl Creation<'_> {
         let party = self.request.party(&people, team.as_ref())?;
         let templates = self.with_following(templates, &asked, &workspace.onboarding).await?;
         let requested = self.request.templates.as_deref();
-        let steps = workspace.onboarding.plan(requested, &templates, &party.reached(&lines))?;
+        let accepting = Accepting {
+            lines: &party.reached(&lines),
+            media: &BTreeMap::new(),
+            now,
+            is_object: edge::is_object,
+        };
+        let steps = workspace.onboarding.plan(requested, &templates, &accepting)?;
 
         // No check after this line rejects the request.
         self.call.caller.admitted().await?;
@@ -157,21 +163,7 @@ fn read_request(form: &mut Form, body: Node<'_>) -> Option<ConversationCreate> {
     let templates = body
         .field("onboardingTemplates")
         .given()
-        .map(|at| read_all(form, &at, 0, Onboarding::MAX, read_template));
+        .map(|at| read_all(form, &at, 0, Onboarding::MAX, template::read));
     let internals = internals.unwrap_or_default();
     Some(ConversationCreate { externals: externals?, internals, name, status, team, templates })
-}
-
-/// An `OnboardingTemplateEntry`.
-fn read_template(form: &mut Form, at: Node<'_>) -> Option<Requested> {
-    let at = at.object(form)?;
-    let template = at.field("templateId").required(form).and_then(|at| at.text(form, TemplateId::parse));
-    let mut parameters = Parameters::new();
-    let given = at.field("parameters").given();
-    for (name, value) in given.map(|at| at.entries(form, Template::MAX_VARIABLES)).unwrap_or_default() {
-        if let Some(value) = value.text(form, ParameterValue::parse) {
-            parameters.insert(name.to_owned(), value);
-        }
-    }
-    Some(Requested { template: template?, parameters })
 }

@@ -4,8 +4,8 @@
 //! An app that speaks for one workspace decides about the templates of that workspace only, and about the platform's if
 //! no other workspace has the account.
 
-use domain::settings::template::{Decision, TemplateUnfit, Verdict};
-use domain::{BusinessAccountId, Provider, Template, TemplateCategory, TemplateScope};
+use domain::settings::template::{AccountState, SaidBy, TemplateUnfit};
+use domain::{BusinessAccountId, Template, TemplateCategory, TemplateScope, TemplateStatus};
 use provider::webhook::{TemplateEvent, TemplateNews};
 use queue::Inbound;
 use store::{RetryTime, Store, StoreError};
@@ -16,8 +16,8 @@ use crate::item::Processed;
 /// What the provider decided about a template.
 #[derive(Clone, Copy)]
 enum Decided {
-    /// Whether it may be sent.
-    Verdict(Verdict),
+    /// Its status.
+    Status(TemplateStatus),
     /// Its category.
     Category(TemplateCategory),
 }
@@ -26,7 +26,7 @@ impl Decided {
     /// `None` for news that change nothing.
     fn of(news: &TemplateNews) -> Option<Self> {
         match news {
-            TemplateNews::Status { event, .. } => Verdict::of_status(event).map(Self::Verdict),
+            TemplateNews::Status { event, .. } => TemplateStatus::reported(event).map(Self::Status),
             TemplateNews::Category(category) => TemplateCategory::parse(category).ok().map(Self::Category),
         }
     }
@@ -76,20 +76,22 @@ async fn decide(
     }
     // Without a time of its own, a repeat counts as new: it comes again only if this one was not acknowledged.
     let at = event.at.unwrap_or(inbound.received_at).min(inbound.received_at);
+    // Webhooks write `en-US`, and everything else `en_US`.
+    let language = event.language.replace('-', "_");
+    if !Template::can_be_named(&event.name, &language) {
+        return Ok(Processed::Dropped("no template can have this name"));
+    }
     let mut is_known = false;
     for scope in scopes {
-        let templates = store.templates_of(scope).await?;
-        let is_meant = |template: &&Template| {
-            (template.provider, &template.name, &template.language)
-                == (Provider::WhatsApp, &event.name, &event.language)
-        };
-        if let Some(template) = templates.iter().find(is_meant) {
+        if let Some(template) = store.template_named(scope, &event.name, &language).await? {
             is_known = true;
             let next = |template: &Template| match decided {
-                Decided::Verdict(verdict) => template.decided(account, Decision { verdict, at }),
+                Decided::Status(status) => {
+                    template.decided(account, AccountState::of(status, at, SaidBy::Provider))
+                }
                 Decided::Category(category) => Ok(template.in_category(category)),
             };
-            record(store, template.clone(), next, event).await?;
+            record(store, template, next, event).await?;
         }
     }
     Ok(if is_known { Processed::Done } else { Processed::Dropped("no such template") })

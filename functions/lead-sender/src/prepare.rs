@@ -5,6 +5,7 @@ use std::error::Error;
 use domain::lead::{LeadKnown, LeadOpening, NotSent};
 use domain::message::{MessageKnown, Words};
 use domain::retry::Jitter;
+use domain::settings::template::Filled;
 use domain::{
     ChannelId, Choices, Contact, Lead, Line, LineThrottle, Lines, Message, Secret, Template, Timestamp,
     WorkspaceId,
@@ -111,13 +112,13 @@ pub(crate) async fn prepare<P>(
     if let Some(until) = throttle.put_off(jitter, store.now()) {
         return Err(NotPrepared::LineThrottled(until));
     }
-    let mut opening =
-        lead.opening(found.as_ref(), line, template.id, settings.list_shards_write, store.now());
+    let content = template.bare_content(store.now());
+    let mut opening = lead.opening(found.as_ref(), line, content, settings.list_shards_write, store.now());
     if let Some(message) = message {
         opening.message = message.clone();
     }
     opening.conversation = conversation.unwrap_or(opening.conversation);
-    let what = outgoing(&opening, line, template, choices.kept.as_slice())?;
+    let what = outgoing(&opening, line, template, choices.kept.as_slice(), store.now())?;
     let channel = line.channel.clone();
     let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
     Ok(Prepared { channel, line: throttle, token, what, opening, found, choices })
@@ -139,6 +140,7 @@ fn outgoing(
     line: &Line,
     template: &Template,
     choices: &[Choices],
+    now: Timestamp,
 ) -> Result<Outgoing, NotPrepared> {
     let known = MessageKnown {
         conversation: Some(&opening.conversation),
@@ -146,14 +148,20 @@ fn outgoing(
         line: Some(line),
         template: Some(template),
         choices,
+        now,
         // A lead's message is a template.
         window_closed: false,
     };
     let failed = |error| NotPrepared::Never(NotSent::Failed(error));
     let letter = opening.message.letter(0, &known).map_err(failed)?;
     match letter.words {
-        Words::Template(Template { name, language, .. }, values) => {
-            Ok(Outgoing::Template { name: name.clone(), language: language.clone(), values })
+        Words::Template(template, filling) => {
+            let text = |(slot, value)| match value {
+                Filled::Text(text) => Some((slot, text)),
+                // Nobody gives the values of a lead's message, so none is a file of the workspace.
+                Filled::File(_) => None,
+            };
+            Ok(Outgoing::template(template, filling.values.into_iter().filter_map(text).collect()))
         }
         Words::Text(_) | Words::Media(..) => {
             Err(NotPrepared::NotNow("a lead's message is a template".into()))

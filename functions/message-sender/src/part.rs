@@ -9,12 +9,13 @@ use domain::media::SentAs;
 use domain::message::{Letter, MessageKnown, ServiceWindow, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
+use domain::settings::template::{FileKind, Filled, Filling};
 use domain::{
     Address, Cellphone, ChannelId, Choices, Contact, ContactId, LineThrottle, Message, MessageStatus, PartId,
-    Recipient, Secret, Timestamp, Workspace, WorkspaceId, error_chain,
+    Recipient, Secret, Template, Timestamp, Workspace, WorkspaceId, error_chain,
 };
 use futures::future::{OptionFuture, join_all};
-use provider::{Call, Outgoing, Provider};
+use provider::{Call, Outgoing, Provider, Values};
 use runtime::metrics::Sends;
 use store::{Begun, ChoicesSeen, ConversationLane, Outbound, Store, StoreError};
 
@@ -105,7 +106,7 @@ async fn send<P: Provider>(
         }
     };
     let now = invocation.store.now();
-    let step = |message: &Message| message.begun(lane.lease, now);
+    let step = |message: &Message| message.with_text(ready.text.as_deref()).begun(lane.lease, now);
     let begun = match invocation.store.begin(outbound, ready.choices.as_ref(), BEGIN, step).await {
         Ok(Begun::Done(begun)) => *begun,
         // The person chose since the choices were read. They are read again, and the part is judged again.
@@ -182,6 +183,8 @@ struct Prepared {
     contact: Contact,
     to: Address,
     what: Outgoing,
+    /// The text of a template, as this recipient gets it.
+    text: Option<String>,
     answers: Option<String>,
     /// The choices about templates of the id that is dialled, as they were read. Only for a template.
     choices: Option<ChoicesSeen>,
@@ -218,10 +221,6 @@ async fn prepare<P>(
     let no_address = || NotPrepared::Never(PartError::of(PartError::NO_ADDRESS));
     let Some(Recipient { contact, channel }) = message.recipient_of(part) else { return Err(no_address()) };
     let template = message.content.template();
-    let answered = async || match message.answers(part) {
-        Some(id) => store.message(workspace, message.conversation, id).await,
-        None => Ok(None),
-    };
     // Only a template needs this. It is read beside the contact if the number is known.
     let expected = numbers.0.get(contact).filter(|_| template.is_some());
     let choices = expected.map(|number| store.choices_seen(workspace, number));
@@ -240,7 +239,7 @@ async fn prepare<P>(
         store.line(workspace, channel),
         store.line_token(workspace, channel),
         store.templates(workspace, template.as_slice()),
-        answered(),
+        answered_by(store, message, part),
         async { Ok(store.line_throttle(workspace, channel).await) },
         choices,
         window,
@@ -257,6 +256,7 @@ async fn prepare<P>(
         line: line.as_ref(),
         template: template.and_then(|id| templates.get(&id)),
         choices: kept,
+        now: store.now(),
         window_closed: person.as_ref().is_some_and(|person| window.is_surely_closed(person, store.now())),
     };
     let Letter { to, words } = message.letter(part, &known).map_err(NotPrepared::Never)?;
@@ -265,6 +265,7 @@ async fn prepare<P>(
         return Err(NotPrepared::LineThrottled(until));
     }
     let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
+    let text = words.kept_text();
     let what = outgoing(invocation, message, words).await?;
     Ok(Prepared {
         channel: channel.clone(),
@@ -273,9 +274,18 @@ async fn prepare<P>(
         contact: person.ok_or_else(no_address)?,
         to,
         what,
+        text,
         answers: answered.and_then(|answered| answered.provider_id_for(*contact).map(str::to_owned)),
         choices,
     })
+}
+
+/// The message that a part answers, if it answers one.
+async fn answered_by(store: &Store, message: &Message, part: usize) -> Result<Option<Message>, StoreError> {
+    match message.answers(part) {
+        Some(id) => store.message(message.workspace_id, message.conversation, id).await,
+        None => Ok(None),
+    }
 }
 
 /// Since when the line delivers customers' messages, and the last one of this customer.
@@ -332,10 +342,32 @@ async fn outgoing<P>(
                 filename: (sent_as == SentAs::Document).then(|| file.name.displayable()),
             }
         }
-        Words::Template(template, values) => {
-            Outgoing::Template { name: template.name.clone(), language: template.language.clone(), values }
-        }
+        Words::Template(template, filling) => of_template(invocation, message, template, filling).await?,
     })
+}
+
+/// A template with its values. A document that has no name of its own is shown under the name of the file.
+async fn of_template<P>(
+    invocation: &Invocation<'_, P>,
+    message: &Message,
+    template: &Template,
+    filling: Filling,
+) -> Result<Outgoing, StoreError> {
+    let mut values = Values::new();
+    for (slot, value) in filling.values {
+        let value = match value {
+            Filled::Text(text) => text,
+            Filled::File(file) => {
+                if let Some(header) = slot.strip_suffix(FileKind::Document.as_str()) {
+                    values.insert(format!("{header}filename"), file.name.displayable());
+                }
+                invocation.bucket.presign_get(message.workspace_id, file.media).await?
+            }
+        };
+        // The slots are in the order of their names, so a name that was given replaces that of the file.
+        values.insert(slot, value);
+    }
+    Ok(Outgoing::template(template, values))
 }
 
 /// Records the outcome of the current part within the remaining time. If that fails, the next visit makes the part

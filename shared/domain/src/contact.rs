@@ -12,6 +12,7 @@ use crate::contact::address::{ProviderUserId, WaId};
 use crate::ids::{AttributeId, ClosedValueId, ContactId, UserId, WorkspaceId};
 use crate::patch::Patch;
 use crate::refused::Refused;
+use crate::settings::template::ContactValues;
 use crate::settings::user::{User, UserRef, UserStatus};
 use crate::text::{Cellphone, Email, Language, PersonName, Unfit, within};
 use crate::time::Timestamp;
@@ -169,6 +170,16 @@ impl AttributeUpdate {
 }
 
 impl Contact {
+    /// The fields that templates show.
+    pub fn values(&self) -> ContactValues<'_> {
+        ContactValues {
+            first_name: self.first_name.as_ref().map(PersonName::as_str),
+            last_name: self.last_name.as_ref().map(PersonName::as_str),
+            email: self.email.as_ref().map(Email::as_str),
+            cellphone: self.cellphone.as_ref().map(Cellphone::as_str),
+        }
+    }
+
     /// The greatest size in bytes of UTF-8 of the data that a contact shows (its texts, and the names and
     /// texts of its active attributes). It keeps the contact's event within 256 KB even if JSON escapes
     /// characters.

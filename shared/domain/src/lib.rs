@@ -72,7 +72,7 @@ pub use secret::Secret;
 pub use sending::LineThrottle;
 pub use settings::line::{Brand, Line, Lines, Provider};
 pub use settings::onboarding::{Onboarding, Override};
-pub use settings::template::{Template, TemplateCategory, TemplateScope};
+pub use settings::template::{Template, TemplateCategory, TemplateScope, TemplateStatus};
 pub use settings::user::{User, UserRef, UserStatus};
 pub use settings::workspace::{Team, Workspace, WorkspaceState};
 pub use text::{Cellphone, Email, EmailKey, Language, PersonName, Unfit};

@@ -7,7 +7,6 @@ pub mod received;
 mod report;
 mod sending;
 pub mod summary;
-mod template;
 mod window;
 
 pub use message_type::MessageType;
@@ -25,7 +24,7 @@ use crate::media::Attached;
 use crate::message::received::Received;
 use crate::refused::Refused;
 use crate::sending::{PartError, Progress};
-use crate::settings::template::Requested;
+use crate::settings::template::TemplateContent;
 use crate::text::{Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -102,7 +101,7 @@ pub enum Content {
         broadcast: bool,
     },
     /// A template. The sender fills its variables.
-    Template(Requested),
+    Template(TemplateContent),
     /// A customer's message.
     Received(Received),
 }
@@ -120,6 +119,8 @@ pub struct Part {
     pub provider_message_id: Option<String>,
     /// Why the part is FAILED or UNKNOWN.
     pub error: Option<PartError>,
+    /// The text of a template as this recipient gets it, once a call was begun.
+    pub text: Option<String>,
     /// When the part reached the customer, as the provider reports it.
     pub delivered_at: Option<Timestamp>,
     /// When the customer read the part, as the provider reports it.
@@ -184,7 +185,7 @@ pub enum Piece<'a> {
     /// A file, with the text as caption if it has one.
     Media(&'a Attached, Option<&'a MessageBody>),
     /// A template.
-    Template(&'a Requested),
+    Template(&'a TemplateContent),
 }
 
 impl Draft {
@@ -217,8 +218,21 @@ impl Draft {
         media: Vec<Attached>,
         now: Timestamp,
     ) -> Message {
-        let recipients = if self.broadcast { conversation.recipients() } else { vec![] };
         let content = Content::Written { body: self.body.clone(), media, broadcast: self.broadcast };
+        self.with(content, id, conversation, seq, now)
+    }
+
+    /// The message that has this content in the place of a text, for all present customers of the conversation. All parts are
+    /// QUEUED.
+    pub fn with(
+        &self,
+        content: Content,
+        id: MessageId,
+        conversation: &Conversation,
+        seq: u64,
+        now: Timestamp,
+    ) -> Message {
+        let recipients = if self.broadcast { conversation.recipients() } else { vec![] };
         Message {
             id,
             workspace_id: conversation.workspace_id,
@@ -263,7 +277,7 @@ impl Message {
     pub fn files(&self) -> Vec<&Attached> {
         match &self.content {
             Content::Written { media, .. } => media.iter().collect(),
-            Content::Template(_) => vec![],
+            Content::Template(template) => template.files.values().collect(),
             Content::Received(received) => received.file().into_iter().collect(),
         }
     }
@@ -281,7 +295,7 @@ impl Content {
     /// The template, if this is one.
     pub fn template(&self) -> Option<TemplateId> {
         match self {
-            Self::Template(requested) => Some(requested.template),
+            Self::Template(content) => Some(content.template),
             Self::Written { .. } | Self::Received(_) => None,
         }
     }
@@ -291,7 +305,7 @@ impl Content {
     /// has none.
     pub fn pieces(&self) -> Vec<Piece<'_>> {
         let (body, media) = match self {
-            Self::Template(requested) => return vec![Piece::Template(requested)],
+            Self::Template(content) => return vec![Piece::Template(content)],
             Self::Received(_) => return vec![],
             Self::Written { body, media, .. } => (body.as_ref(), media),
         };
@@ -314,6 +328,7 @@ impl Content {
             status: MessageStatus::Queued,
             provider_message_id: None,
             error: None,
+            text: None,
             delivered_at: None,
             read_at: None,
         };

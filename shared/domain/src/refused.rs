@@ -59,13 +59,25 @@ pub enum Refused {
         /// Where the template comes from.
         origin: Origin,
     },
-    /// The provider has not approved the template for the account of a participant's line.
-    #[error("template {template} is not approved for the account behind line {channel:?}")]
+    /// The template cannot be sent for the account of a participant's line.
+    #[error("template {template} is {} for the account behind line {channel:?}", in_words(*.status))]
     TemplateNotApproved {
         /// The template.
         template: TemplateId,
         /// The line.
         channel: ChannelId,
+        /// The status of the template for the account; `None` if none is known.
+        status: Option<&'static str>,
+        /// Where the template comes from.
+        origin: Origin,
+    },
+    /// Values do not fit their places in the template.
+    #[error("values of template {template} do not fit: {}", listed(.parameters))]
+    UnfitParameters {
+        /// The template.
+        template: TemplateId,
+        /// The names of the values with the reasons, in the order of the components.
+        parameters: Vec<(String, String)>,
         /// Where the template comes from.
         origin: Origin,
     },
@@ -159,6 +171,14 @@ pub enum Refused {
     /// The workspace has no conversation with this id.
     #[error("no such conversation")]
     UnknownConversation,
+}
+
+fn in_words(status: Option<&'static str>) -> &'static str {
+    status.unwrap_or("not approved")
+}
+
+fn listed(parameters: &[(String, String)]) -> String {
+    parameters.iter().map(|(name, reason)| format!("{name} {reason}")).collect::<Vec<_>>().join("; ")
 }
 
 /// Where a template comes from.

@@ -7,7 +7,7 @@ use crate::conversation::{Conversation, ConversationStatus};
 use crate::ids::{BrandId, ChannelId, ConversationId};
 use crate::lead::capture::Capture;
 use crate::settings::line::{Brand, Line, Lines};
-use crate::settings::template::{Template, TemplateScope};
+use crate::settings::template::{Sendable, Template, TemplateScope};
 use crate::settings::workspace::{Team, Workspace};
 
 /// What uses a setting.
@@ -110,8 +110,9 @@ pub fn of_template(
     capture: Option<&Capture>,
 ) -> Vec<UsedBy> {
     let mut uses = vec![];
-    if template.scope == TemplateScope::Platform && !template.approved_by.is_empty() {
-        uses.push(UsedBy::Accounts(template.approved_by.len()));
+    let accounts = template.accounts(Sendable::Now).count();
+    if template.scope == TemplateScope::Platform && accounts > 0 {
+        uses.push(UsedBy::Accounts(accounts));
     }
     if workspace.is_some_and(|workspace| workspace.onboarding.sequence.contains(&template.id)) {
         uses.push(UsedBy::Onboarding);

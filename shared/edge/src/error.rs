@@ -52,6 +52,7 @@ const UNKNOWN_TEMPLATE: ErrorCode = code(422, "SERVICE_CONVERSATION_0601", "Unkn
 const NOT_APPROVED: ErrorCode = code(422, "SERVICE_CONVERSATION_0602", "Template Not Approved");
 const MISSING_PARAMETERS: ErrorCode = code(422, "SERVICE_CONVERSATION_0603", "Template Parameters Missing");
 const FOREIGN_PARAMETERS: ErrorCode = code(422, "SERVICE_CONVERSATION_0604", "Template Parameters Unknown");
+const UNFIT_PARAMETERS: ErrorCode = code(422, "SERVICE_CONVERSATION_0610", "Template Parameters Do Not Fit");
 const UNKNOWN_LINE: ErrorCode = code(422, "SERVICE_CONVERSATION_0605", "Line Or Brand Not Resolved");
 const UNKNOWN_PARTICIPANT: ErrorCode = code(422, "SERVICE_CONVERSATION_0606", "Participant Not Resolved");
 const TEAM_UNFIT: ErrorCode = code(422, "SERVICE_CONVERSATION_0607", "Team Not Usable");
@@ -93,6 +94,7 @@ pub const CODES: &[ErrorCode] = &[
     TEAM_UNFIT,
     NEEDS_CALLER,
     NO_EXTERNAL,
+    UNFIT_PARAMETERS,
     UNKNOWN_ATTRIBUTE,
     CONTENT_UNFIT,
     UNKNOWN_VALUE,
@@ -240,6 +242,7 @@ impl ApiError {
                 Refused::TemplateNotApproved { .. } => NOT_APPROVED,
                 Refused::MissingParameters { .. } => MISSING_PARAMETERS,
                 Refused::ForeignParameters { .. } => FOREIGN_PARAMETERS,
+                Refused::UnfitParameters { .. } => UNFIT_PARAMETERS,
                 Refused::UnknownLine { .. } => UNKNOWN_LINE,
                 Refused::UnknownParticipant { .. } => UNKNOWN_PARTICIPANT,
                 Refused::TeamWithInternals { .. } | Refused::UnknownTeam { .. } => TEAM_UNFIT,
@@ -296,8 +299,17 @@ impl ApiError {
                 Refused::UnknownTemplate { template, origin } => {
                     about_template(*template, *origin, json!({}))
                 }
-                Refused::TemplateNotApproved { template, channel, origin } => {
-                    about_template(*template, *origin, json!({"providerChannelId": channel.as_str()}))
+                Refused::TemplateNotApproved { template, channel, status, origin } => about_template(
+                    *template,
+                    *origin,
+                    json!({"providerChannelId": channel.as_str(), "status": status}),
+                ),
+                Refused::UnfitParameters { template, parameters, origin } => {
+                    let parameters: Vec<Value> = parameters
+                        .iter()
+                        .map(|(name, reason)| json!({"name": name, "reason": reason}))
+                        .collect();
+                    about_template(*template, *origin, json!({"parameters": parameters}))
                 }
                 Refused::MissingParameters { template, parameters }
                 | Refused::ForeignParameters { template, parameters } => {

@@ -21,6 +21,7 @@ pub mod provider;
 mod reply;
 mod request;
 mod serve;
+pub mod template;
 pub mod view;
 
 pub use api::{Api, Call, Cursors};
@@ -32,3 +33,4 @@ pub use idempotency::replay;
 pub use reply::Reply;
 pub use request::ApiRequest;
 pub use serve::serve;
+pub use template::is_object;

@@ -12,7 +12,8 @@ use domain::choices::Held;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::message::summary::Tally;
-use domain::sending::in_words;
+use domain::sending::{PartError, in_words};
+use domain::settings::template::{ParameterValue, TemplateContent};
 use domain::{
     ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions, EndpointId, Event,
     EventType, External, FileType, Internal, Lead, Media, MediaId, Message, MessageBody, MessageId, PLATFORM,
@@ -167,8 +168,7 @@ views! {
         endpoint_id: String = endpoint.to_string(),
     }
 
-    /// A message in the `message.*` events and in answers. A template has neither text nor files, because the sender fills it
-    /// for each recipient.
+    /// A message in the `message.*` events and in answers.
     pub message(message: &'a Message) -> MessageView<'a> {
         id: String = message.id.to_string(),
         conversation_id: String = message.conversation.to_string(),
@@ -178,7 +178,7 @@ views! {
         #[serde(rename = "type")]
         message_type: &'static str = message.message_type().as_str(),
         message_body: Option<&'a str> = body_of(message),
-        /// `null` for what the workspace sends and for a customer's text: the other fields show it.
+        /// `null` for what the workspace writes and for a customer's text: the other fields show it.
         content: Option<ContentView<'a>> = message_content(message),
         media_ids: Vec<String> = message.files().iter().map(|file| file.media.to_string()).collect(),
         reply_to_message_id: Option<String> = message.reply_to.map(|id| id.to_string()),
@@ -201,6 +201,18 @@ views! {
         },
     }
 
+    /// `content` of a template. The name, the language, the category and the text are those of the moment when the message was
+    /// accepted. The text has the values that do not depend on the contact.
+    pub template_content(content: &'a TemplateContent) -> TemplateContentView<'a> {
+        template_id: String = content.template.to_string(),
+        name: Option<&'a str> = content.shown.as_ref().map(|shown| shown.name.as_str()),
+        language: Option<&'a str> = content.shown.as_ref().map(|shown| shown.language.as_str()),
+        category: Option<&'static str> =
+            content.shown.as_ref().and_then(|shown| shown.category).map(|category| category.as_str()),
+        text: Option<&'a str> = content.shown.as_ref().and_then(|shown| shown.text.as_deref()),
+        parameters: BTreeMap<&'a str, &'a str> = parameters(&content.parameters),
+    }
+
     part(part: &'a Part) -> PartView<'a> {
         recipient: String = part.recipient.to_string(),
         index: usize = part.index,
@@ -208,6 +220,10 @@ views! {
         provider_message_id: Option<&'a str> = part.provider_message_id.as_deref(),
         error: Option<&'a str> = part.error.as_ref().map(|error| error.as_str()),
         error_in_words: Option<&'static str> = part.error.as_ref().and_then(in_words),
+        /// What is known about the error besides its code: the provider's words, or what to do.
+        error_detail: Option<&'a str> = part.error.as_ref().and_then(error_detail),
+        /// The text of a template as this recipient gets it.
+        text: Option<&'a str> = part.text.as_deref(),
         delivered_at: Option<String> = part.delivered_at.map(|at| at.to_string()),
         read_at: Option<String> = part.read_at.map(|at| at.to_string()),
     }
@@ -341,6 +357,10 @@ fn participant(
     ParticipantView { identifier, identifier_type, role, joined_at, last_seen_at }
 }
 
+fn parameters(given: &BTreeMap<String, ParameterValue>) -> BTreeMap<&str, &str> {
+    given.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
 fn body_of(message: &Message) -> Option<&str> {
     match &message.content {
         Content::Written { body, .. } => body.as_ref().map(MessageBody::as_str),
@@ -353,9 +373,18 @@ fn body_of(message: &Message) -> Option<&str> {
 pub fn message_content(message: &Message) -> Option<ContentView<'_>> {
     match &message.content {
         Content::Received(received) => received::content(&received.what),
-        Content::Written { .. } | Content::Template(_) => None,
+        Content::Template(content) => Some(ContentView::Template(template_content(content))),
+        Content::Written { .. } => None,
     }
 }
+
+fn error_detail(error: &PartError) -> Option<&str> {
+    error.detail().or_else(|| (error.as_str() == PartError::OUTSIDE_WINDOW).then_some(SEND_A_TEMPLATE))
+}
+
+/// What to do about [`PartError::OUTSIDE_WINDOW`].
+const SEND_A_TEMPLATE: &str =
+    "The customer has not written for 24 hours. Send a template: POST /messages with `template`.";
 
 /// The body of an event whose data was erased with the person that it was about. It has the same id and says
 /// what type the event had.
@@ -393,10 +422,10 @@ mod tests {
     use domain::media::{Attached, FileName};
     use domain::message::Draft;
     use domain::sending::PartError;
-    use domain::settings::template::Requested;
+    use domain::settings::template::Shown;
     use domain::{
         BrandId, ChannelId, ContactId, ContactRef, ConversationId, FileType, MediaId, MessageBody,
-        MessageStatus, TemplateId, WorkspaceId,
+        MessageStatus, TemplateCategory, TemplateId, WorkspaceId,
     };
     use uuid::Uuid;
 
@@ -478,6 +507,8 @@ mod tests {
               "providerMessageId": "wamid.1",
               "error": null,
               "errorInWords": null,
+              "errorDetail": null,
+              "text": null,
               "deliveredAt": "2026-01-02T03:04:07.000Z",
               "readAt": "2026-01-02T03:04:08.000Z"
             },
@@ -488,6 +519,8 @@ mod tests {
               "providerMessageId": null,
               "error": "131026",
               "errorInWords": "WhatsApp cannot deliver to this number: it may have no WhatsApp, an old version or terms not accepted",
+              "errorDetail": null,
+              "text": null,
               "deliveredAt": null,
               "readAt": null
             }
@@ -531,14 +564,43 @@ mod tests {
     }
 
     #[test]
-    fn a_template_shows_neither_text_nor_files() {
-        let requested =
-            Requested { template: TemplateId::from_uuid(uuid(7)), parameters: Default::default() };
-        let template = Message { content: Content::Template(requested), ..said() };
+    fn a_template_shows_what_was_accepted_and_what_each_recipient_got() {
+        let said = said();
+        let Content::Written { media, .. } = &said.content else { panic!("it is written") };
+        let content = TemplateContent {
+            template: TemplateId::from_uuid(uuid(7)),
+            parameters: [("order".to_owned(), ParameterValue::parse("7").unwrap())].into(),
+            files: [("header.document".to_owned(), media[0].clone())].into(),
+            shown: Some(Shown {
+                name: "order_sent".to_owned(),
+                language: "en_US".to_owned(),
+                category: Some(TemplateCategory::Utility),
+                text: Some("Hi {{firstName}}: 7".to_owned()),
+            }),
+        };
+        let mut template = Message { content: Content::Template(content), ..said };
+        template.parts[0].text = Some("Hi Ana: 7".to_owned());
+        template.parts[0].error = Some(PartError::of("132001").because("It does not exist."));
+        template.parts[1].error = Some(PartError::of(PartError::OUTSIDE_WINDOW));
         let shown: serde_json::Value = serde_json::from_str(&shown(&template)).unwrap();
+        let content = serde_json::json!({
+            "templateId": uuid(7).to_string(),
+            "name": "order_sent",
+            "language": "en_US",
+            "category": "UTILITY",
+            "text": "Hi {{firstName}}: 7",
+            "parameters": { "order": "7" },
+        });
+        let parts = &shown["parts"];
+        assert_eq!((&shown["content"], &parts[0]["text"]), (&content, &"Hi Ana: 7".into()));
+        assert_eq!(
+            (&parts[0]["errorDetail"], &parts[1]["text"]),
+            (&"It does not exist.".into(), &serde_json::Value::Null)
+        );
+        assert_eq!(parts[1]["errorDetail"], SEND_A_TEMPLATE);
         assert_eq!(
             (&shown["messageBody"], &shown["mediaIds"]),
-            (&serde_json::Value::Null, &serde_json::json!([]))
+            (&serde_json::Value::Null, &serde_json::json!([uuid(5).to_string()]))
         );
         assert_eq!(shown["enableExternalBroadcast"], true);
         assert_eq!((&shown["type"], &shown["direction"]), (&"TEMPLATE".into(), &"OUTBOUND".into()));

@@ -3,8 +3,11 @@
 use std::fmt;
 
 use domain::media::SentAs;
-use domain::{Address, PartId};
+use domain::settings::template::Form;
+use domain::{Address, PartId, Template};
 use serde_json::{Value, json};
+
+use crate::components::{Values, components};
 
 /// The content of a call. `Debug` prints it redacted.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,9 +31,23 @@ pub enum Outgoing {
         name: String,
         /// The template's language.
         language: String,
-        /// The values of the variables in the template's body, in order.
-        values: Vec<String>,
+        /// The template's components.
+        form: Box<Form>,
+        /// The values.
+        values: Values,
     },
+}
+
+impl Outgoing {
+    /// A template with these values.
+    pub fn template(template: &Template, values: Values) -> Self {
+        Self::Template {
+            name: template.name.clone(),
+            language: template.language.clone(),
+            form: Box::new(template.form.clone()),
+            values,
+        }
+    }
 }
 
 impl fmt::Debug for Outgoing {
@@ -73,12 +90,12 @@ fn content(what: &Outgoing) -> (&'static str, Value) {
             }
             (type_word(*sent_as), media)
         }
-        Outgoing::Template { name, language, values } => {
+        Outgoing::Template { name, language, form, values } => {
+            // The provider knows no other policy than `deterministic`, so none is named.
             let mut template = json!({ "name": name, "language": { "code": language } });
-            if !values.is_empty() {
-                let parameter = |value| json!({ "type": "text", "text": value });
-                let parameters: Vec<Value> = values.iter().map(parameter).collect();
-                template["components"] = json!([{ "type": "body", "parameters": parameters }]);
+            let components = components(form, values);
+            if !components.is_empty() {
+                template["components"] = json!(components);
             }
             ("template", template)
         }
@@ -142,10 +159,12 @@ mod tests {
     }
 
     fn template(values: &[&str]) -> Outgoing {
+        let names: Vec<String> = (1..=values.len()).map(|number| number.to_string()).collect();
         Outgoing::Template {
             name: "welcome".to_owned(),
             language: "es".to_owned(),
-            values: values.iter().map(|value| (*value).to_owned()).collect(),
+            form: Box::new(Form::of_names(names.clone())),
+            values: names.into_iter().zip(values.iter().map(|value| (*value).to_owned())).collect(),
         }
     }
 

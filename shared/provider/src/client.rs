@@ -118,16 +118,18 @@ fn parse_answer(status: u16, answer: &Value) -> Sent {
             outcome: CallOutcome::Answered { status, code: None },
             message_id,
             reached: Reached::named(of_recipient("wa_id"), of_recipient("user_id")),
+            detail: None,
         },
         _ => {
             let code = answer["error"]["code"].as_u64().and_then(|code| u32::try_from(code).ok());
-            without_message_id(CallOutcome::Answered { status, code })
+            let detail = answer["error"]["error_data"]["details"].as_str().map(str::to_owned);
+            Sent { detail, ..without_message_id(CallOutcome::Answered { status, code }) }
         }
     }
 }
 
 fn without_message_id(outcome: CallOutcome) -> Sent {
-    Sent { outcome, message_id: None, reached: Reached::default() }
+    Sent { outcome, message_id: None, reached: Reached::default(), detail: None }
 }
 
 fn http(tls: &ClientConfig, base: &Url, time: Duration) -> reqwest::Result<reqwest::Client> {
@@ -171,6 +173,7 @@ mod tests {
             outcome: CallOutcome::Answered { status: 200, code: None },
             message_id: id,
             reached: Reached::default(),
+            detail: None,
         };
         let long = "x".repeat(Client::MAX_ID + 1);
         let rows = [

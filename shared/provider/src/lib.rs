@@ -6,6 +6,7 @@
 
 mod body;
 mod client;
+mod components;
 mod files;
 mod meaning;
 pub mod webhook;
@@ -18,6 +19,7 @@ use reqwest::header::HeaderValue;
 
 pub use body::Outgoing;
 pub use client::Client;
+pub use components::{Values, read_form};
 pub use files::{FetchedFile, FileClient, FileHosts, NotAHost, NotFetched, WantedFile};
 pub use meaning::{CallOutcome, Meaning, meaning};
 
@@ -47,6 +49,8 @@ pub struct Sent {
     pub message_id: Option<String>,
     /// The ids by which the provider named the recipient, if it accepted the message.
     pub reached: Reached,
+    /// What the provider says about an error, in its words.
+    pub detail: Option<String>,
 }
 
 impl Sent {
@@ -56,7 +60,13 @@ impl Sent {
         let unknown = End::Unknown(PartError::of(PartError::NO_ANSWER));
         match meaning(self.outcome) {
             Meaning::Accepted => self.message_id.map_or(unknown, End::Sent),
-            Meaning::Failed => End::Failed(PartError::of(code(self.outcome))),
+            Meaning::Failed => {
+                let error = PartError::of(code(self.outcome));
+                End::Failed(match self.detail {
+                    Some(detail) => error.because(detail),
+                    None => error,
+                })
+            }
             Meaning::Unknown => unknown,
             Meaning::Retry => End::NotTaken,
             Meaning::Throttled => End::LineThrottled(slower),

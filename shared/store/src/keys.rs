@@ -311,6 +311,16 @@ pub(crate) fn template(scope: TemplateScope, template: TemplateId) -> (String, S
     (templates(scope), template.to_string())
 }
 
+/// The partition of the names of the templates of one scope. Its order is that of lists.
+pub(crate) fn template_names(scope: TemplateScope) -> String {
+    format!("{}N", templates(scope))
+}
+
+/// The name of a template in a language, in the partition of [`template_names`].
+pub(crate) fn template_name(scope: TemplateScope, name: &str, language: &str) -> (String, String) {
+    (template_names(scope), format!("{name}#{language}"))
+}
+
 /// The version of the platform's templates: it counts the changes that depend on the other templates.
 pub(crate) fn platform_templates() -> (String, &'static str) {
     (format!("{PLATFORM}#MV"), "V")

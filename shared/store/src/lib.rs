@@ -64,7 +64,7 @@ pub use messages::{DraftRead, MessageStored, NewMessage};
 pub use people::{ErasedMessages, Found, PersonConversation, Target, TargetKind};
 pub use quarantine::Quarantined;
 pub use settings::lines::LineCreated;
-pub use settings::templates::TemplateOwner;
+pub use settings::templates::{TemplateCreated, TemplateOwner};
 pub use settings::users::UserCreated;
 pub use store::Store;
 pub use stream::Image;

@@ -1,7 +1,8 @@
 //! Settings that operators make: workspaces, teams and users, attributes, lines and templates.
 
 pub(crate) mod attributes;
-pub(crate) mod inbound_lines;
+pub(crate) mod form_field;
+mod inbound_lines;
 mod keywords;
 pub(crate) mod lines;
 pub(crate) mod provider_apps;

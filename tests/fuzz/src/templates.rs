@@ -1,7 +1,8 @@
 //! Message templates: their names and variables, and the values that a contact and a caller give.
 
 use domain::settings::template::{
-    ContactField, NewTemplate, ParameterValue, Parameters, Source, Template, TemplateScope, Variable,
+    ContactField, FaultKind, Filled, Filler, NewTemplate, ParameterValue, Parameters, Source, Template,
+    TemplateScope, Variable, short_form,
 };
 use domain::{Cellphone, Contact, ContactId, Email, Ids, PersonName, Provider, Timestamp, WorkspaceId};
 use uuid::Uuid;
@@ -34,26 +35,33 @@ pub fn run(input: &[u8]) {
         given.extend(value.ok().map(|value| (name.to_owned(), value)));
     }
     let scope = TemplateScope::Workspace(workspace);
-    let (provider, approved_by) = (Provider::WhatsApp, [].into());
-    let wanted = NewTemplate { scope, provider, name, language, category: None, variables, approved_by };
+    let (provider, approved_by, (form, sources)) = (Provider::WhatsApp, [].into(), short_form(variables));
+    let wanted = NewTemplate { scope, provider, name, language, category: None, form, sources, approved_by };
     let Ok(template) = Template::new(wanted, &Nil, Timestamp::from_millis(0)) else { return };
     assert!(
         template.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
     );
     assert!((2..=6).contains(&template.language.len()) && template.language.is_ascii());
-    assert!(template.variables.len() <= Template::MAX_VARIABLES);
-    match template.filled_for(&contact, &given) {
-        Ok(values) => {
-            assert_eq!(values.len(), template.variables.len());
-            for value in values {
-                assert!(!value.is_empty() && value.split_whitespace().collect::<Vec<_>>().join(" ") == value);
-            }
-        }
-        Err(missing) => {
-            let variable = template.variables.iter().find(|variable| variable.name == missing).unwrap();
-            let has_value = given.contains_key(&missing);
-            assert!(variable.source != Source::Caller || !has_value, "{missing} has a value");
-        }
+    let slots = template.form.slots();
+    assert!(slots.len() <= Template::MAX_VARIABLES);
+    let filling = template.filled(&Filler {
+        given: &given,
+        files: &[].into(),
+        contact: Some(contact.values()),
+        now: Timestamp::from_millis(0),
+        is_object: |_| true,
+    });
+    for value in filling.values.values() {
+        let Filled::Text(value) = value else { panic!("nobody gave a file") };
+        assert!(!value.is_empty() && value.split_whitespace().collect::<Vec<_>>().join(" ") == *value);
+    }
+    let faulty = |slot: &str| filling.faults.iter().any(|fault| fault.parameter == slot);
+    for slot in slots {
+        assert_ne!(filling.values.contains_key(&slot.name), faulty(&slot.name), "{}", slot.name);
+    }
+    for fault in &filling.faults {
+        let is_given = given.contains_key(&fault.parameter);
+        assert_eq!(is_given, is_given && fault.kind != FaultKind::Missing, "{}", fault.parameter);
     }
 }
 

@@ -139,6 +139,7 @@ impl Provider for TestProvider {
             outcome,
             message_id: (outcome == ACCEPTED).then(|| format!("wamid.{number}")),
             reached: Reached::default(),
+            detail: None,
         };
         match reaction {
             None => ended(ACCEPTED),

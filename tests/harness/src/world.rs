@@ -9,7 +9,7 @@ use domain::lead::captcha::Score;
 use domain::lead::{LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName};
 use domain::message::Draft;
-use domain::settings::template::{NewTemplate, Requested};
+use domain::settings::template::{Form, NewTemplate, Requested};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
@@ -24,7 +24,8 @@ use edge::Api;
 use runtime::Metrics;
 use runtime::metrics::{ApiFunction, Dimension};
 use store::{
-    Created, LeadAccepted, LineCreated, MediaCreated, MessageStored, NewMessage, Opened, TemplateOwner,
+    Created, LeadAccepted, LineCreated, MediaCreated, MessageStored, NewMessage, Opened, TemplateCreated,
+    TemplateOwner,
 };
 
 use crate::{GatewayEvent, TestClock, TestDb};
@@ -199,6 +200,11 @@ impl World {
         format!("token-of-{}", channel.as_str())
     }
 
+    /// The business account of the lines.
+    pub fn account() -> BusinessAccountId {
+        done(BusinessAccountId::parse(Self::ACCOUNT))
+    }
+
     /// Creates a template of the workspace, without variables and approved for [`World::ACCOUNT`]. `change` adjusts it
     /// before it is stored.
     pub async fn template(&self, change: impl FnOnce(&mut Template)) -> Template {
@@ -219,16 +225,28 @@ impl World {
             name: "welcome",
             language: "es",
             category: None,
-            variables: vec![],
-            approved_by: [done(BusinessAccountId::parse(Self::ACCOUNT))].into(),
+            form: Form::of_names(vec![]),
+            sources: [].into(),
+            approved_by: [Self::account()].into(),
         };
         let mut template = done(Template::new(wanted, store.ids(), store.now()));
+        // News of the provider are newer, whatever time a test gives them.
+        for state in template.states.values_mut() {
+            state.at = domain::Timestamp::from_millis(0);
+        }
         change(&mut template);
         let owner = match scope {
             TemplateScope::Workspace(id) => TemplateOwner::Workspace(Box::new(self.settings(id).await.0)),
             TemplateScope::Platform => done(store.platform_templates().await),
         };
-        assert!(done(store.create_template(&owner, &template).await));
+        let created = done(store.create_template(&owner, &template).await);
+        if let TemplateCreated::NameTaken(_) = created {
+            // Tests need several templates and rarely their names.
+            template.name = format!("{}_{}", template.name, template.id.as_uuid().simple());
+            let again = done(store.create_template(&owner, &template).await);
+            assert_eq!(again, TemplateCreated::Done);
+        }
+        assert_ne!(created, TemplateCreated::Stale);
         template
     }
 
@@ -357,7 +375,7 @@ impl World {
             workspace_id: workspace,
             conversation: conversation.id,
             recipients: conversation.externals.iter().map(recipient).collect(),
-            steps,
+            steps: steps.into_iter().map(Into::into).collect(),
             done: 0,
             created_at: conversation.created_at,
         });

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::{CaptureChange, CaptureKnown};
-use domain::settings::template::{ContactField, Source, Variable};
+use domain::settings::template::{ContactField, Source};
 use domain::{BrandId, Capture, CaptureKey, Lines, Secret, Template, TemplateId, WebOrigin, Workspace};
 use futures::try_join;
 
@@ -250,12 +250,13 @@ fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Re
 
 /// A remark about a template that needs a value of the contact that a visitor may not have given.
 fn asked_of_visitors(template: &Template) -> Option<String> {
-    let asked = |variable: &Variable| match variable.source {
-        Source::Contact { field: ContactField::Cellphone, .. } | Source::Caller => None,
+    let asked = |source: &Source| match source {
+        Source::Contact { field: ContactField::Cellphone, .. } => None,
         Source::Contact { field, fallback: None } => Some(field.as_str()),
-        Source::Contact { fallback: Some(_), .. } => None,
+        Source::Contact { .. } | Source::Caller | Source::CallerOr(_) | Source::Fixed(_) => None,
     };
-    let asked: Vec<&str> = template.variables.iter().filter_map(asked).collect();
+    let slots = template.form.slots();
+    let asked: Vec<&str> = slots.iter().filter_map(|slot| asked(template.source(&slot.name))).collect();
     (!asked.is_empty()).then(|| {
         format!(
             "Template {} has no fallback for {}: a visitor without that value gets no message.",

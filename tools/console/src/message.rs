@@ -130,7 +130,7 @@ fn text_of(message: &Message) -> Option<&str> {
 
 fn template_of(message: &Message) -> Option<String> {
     match &message.content {
-        Content::Template(requested) => Some(requested.template.to_string()),
+        Content::Template(content) => Some(content.template.to_string()),
         Content::Written { .. } | Content::Received(_) => None,
     }
 }

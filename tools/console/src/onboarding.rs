@@ -1,7 +1,10 @@
 //! `console onboarding ...`
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
-use domain::settings::onboarding::Reached;
+use domain::settings::line::Reached;
+use domain::settings::template::Accepting;
 use domain::{Line, Onboarding, Override, TemplateId};
 use futures::try_join;
 
@@ -61,7 +64,10 @@ async fn set(console: &Console, wanted: Set) -> Result<Report> {
             let is_default = |line: &&Line| workspace.default_line.as_ref() == Some(&line.channel);
             let (default, others): (Vec<_>, Vec<_>) = lines.lines.iter().partition(is_default);
             let check = |lines: Vec<&Line>| {
-                onboarding.check(templates, &lines.into_iter().map(Reached::from).collect::<Vec<_>>())
+                let lines: Vec<Reached> = lines.into_iter().map(Reached::from).collect();
+                let (media, now) = (BTreeMap::new(), store.now());
+                let with = Accepting { lines: &lines, media: &media, now, is_object: edge::is_object };
+                onboarding.check(templates, &with)
             };
             check(default)?;
             let of_others = check(others).err();

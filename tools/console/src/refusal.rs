@@ -125,6 +125,14 @@ pub enum Refusal {
     /// The template breaks a rule.
     #[error("The template is refused: {0}.")]
     Template(#[from] TemplateUnfit),
+    /// The file with the components of a template cannot be used.
+    #[error("The components in {file} cannot be used: {reason}.")]
+    Components {
+        /// The file.
+        file: String,
+        /// The reason.
+        reason: String,
+    },
     /// The sequence has too many templates.
     #[error("The onboarding cannot be set up: {0}.")]
     Onboarding(#[from] SequenceTooLong),

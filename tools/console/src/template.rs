@@ -1,46 +1,50 @@
 //! `console template ...`
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::builder::Resettable;
 use clap::{Args, Command, Subcommand};
+use domain::invisible::is_blank;
+use domain::settings::names::NameTaken;
 use domain::settings::template::{
-    ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable,
+    AccountState, Button, ButtonKind, ContactField, Form, Header, NewTemplate, ParameterValue, Sendable,
+    Slot, Source, Sources, TemplateUnfit, Variable, short_form,
 };
 use domain::usage::UsedBy;
-use domain::{BusinessAccountId, Provider, Template, TemplateCategory, TemplateId, TemplateScope, usage};
+use domain::{
+    BusinessAccountId, Provider, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, usage,
+};
 use serde_json::{Value, json};
-use store::TemplateOwner;
+use store::{TemplateCreated, TemplateOwner};
 
 use crate::arguments::{WORKSPACE, WorkspaceRef, one_of, workspace_ref};
 use crate::changed::{Decision, changed};
 use crate::output::{Output, Report};
 use crate::refusal::{Named, unused};
 use crate::view::View;
-use crate::{Console, Result};
+use crate::{Console, Refusal, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     /// Create a template that exists at the provider.
-    #[command(
-        after_help = "A variable is NAME=CALLER, or NAME=CONTACT.field with firstName, lastName, email or cellphone. \
-        A text after a colon is the fallback for a contact without that field: name=CONTACT.firstName:friend. Without a \
-        fallback, such a contact gets no message."
-    )]
+    ///
+    /// With --components, the template has the components of the file: the JSON with which the provider shows it, or its array
+    /// `components`. Without, it has a body whose text the service does not know, and which takes the variables in their order.
+    #[command(after_help = SOURCES)]
     Create(Create),
     /// List the templates of a scope, oldest first.
     List(InScope),
-    /// Show a template: its language, the values it takes, the accounts for which it is approved, and what uses it.
-    ///
-    /// The text of the body is only at the provider.
+    /// Show a template: its components, the values it takes, its status for each account, and what uses it.
     Show(OneTemplate),
-    /// Change a template's name to another one at the provider. Messages that are still to be sent use the new name.
-    Rename {
+    /// Say where values of a template come from. The other sources stay.
+    #[command(after_help = SOURCES)]
+    SetSource {
         #[command(flatten)]
         one: OneTemplate,
-        /// The template's name at the provider, unique in its scope for each language.
-        #[arg(long)]
-        name: String,
+        /// The source of a value; repeat for several.
+        #[arg(long = "source", value_name = "NAME=SOURCE", value_parser = named_source, required = true)]
+        sources: Vec<(String, Source)>,
     },
     /// Delete a template. It stays at the provider.
     ///
@@ -72,8 +76,14 @@ pub(crate) struct Create {
     #[arg(long, default_value = "WHATSAPP", value_parser = one_of(Provider::NAMES, Provider::parse))]
     provider: Provider,
     /// A variable of the body; repeat for several, in the order of the body.
-    #[arg(long = "variable", value_name = "NAME=SOURCE", value_parser = variable)]
+    #[arg(long = "variable", value_name = "NAME=SOURCE", value_parser = variable, conflicts_with = "components")]
     variables: Vec<Variable>,
+    /// A file with the components as JSON.
+    #[arg(long, value_name = "FILE")]
+    components: Option<PathBuf>,
+    /// The source of a value of the components; repeat for several.
+    #[arg(long = "source", value_name = "NAME=SOURCE", value_parser = named_source, requires = "components")]
+    sources: Vec<(String, Source)>,
     /// A business account for which the provider approved the template; repeat for several.
     #[arg(long = "approved", value_name = "ID", value_parser = BusinessAccountId::parse)]
     approved: Vec<BusinessAccountId>,
@@ -122,41 +132,52 @@ impl Verb {
                 let (_, template, uses) = one.read_with_uses(console).await?;
                 details(&template, &uses).into()
             }
-            Self::Rename { one, name } => view(&one.rename(console, &name).await?).into(),
+            Self::SetSource { one, sources } => {
+                let sources: Sources = sources.into_iter().collect();
+                view(&one.change(console, |template| template.with_sources(&sources)).await?).into()
+            }
             Self::Delete(one) => one.delete(console).await?.into(),
-            Self::Approve(approval) => {
-                let approve = |template: &Template| template.approved_for(&approval.business_account);
-                view(&approval.change(console, approve).await?).into()
-            }
-            Self::Revoke(approval) => {
-                let revoke = |template: &Template| Ok(template.revoked_for(&approval.business_account));
-                view(&approval.change(console, revoke).await?).into()
-            }
+            Self::Approve(approval) => view(&approval.say(console, true).await?).into(),
+            Self::Revoke(approval) => view(&approval.say(console, false).await?).into(),
         })
     }
 }
 
 async fn create(console: &Console, wanted: Create) -> Result<Template> {
     let store = &console.store;
+    let (form, sources) = match &wanted.components {
+        Some(file) => (components(file)?, wanted.sources.into_iter().collect()),
+        None => short_form(wanted.variables),
+    };
     let new = NewTemplate {
         scope: wanted.within.scope(console).await?,
         provider: wanted.provider,
         name: &wanted.name,
         language: &wanted.language,
         category: wanted.category,
-        variables: wanted.variables,
+        form,
+        sources,
         approved_by: wanted.approved.into_iter().collect(),
     };
     let template = Template::new(new, store.ids(), store.now())?;
     changed(
-        async || wanted.within.read(console).await,
-        |(_, of_scope)| {
-            template.check_name(of_scope)?;
-            Ok(Decision::Changed(template.clone()))
+        async || wanted.within.owner(console).await,
+        |_| Ok(Decision::Changed(template.clone())),
+        async |owner, next| match store.create_template(owner, next).await? {
+            TemplateCreated::Done => Ok(true),
+            TemplateCreated::Stale => Ok(false),
+            TemplateCreated::NameTaken(holder) => Err(Refusal::from(NameTaken::Template(holder))),
         },
-        async |(owner, _), next| store.create_template(owner, next).await,
     )
     .await
+}
+
+/// The components in a file.
+fn components(file: &Path) -> Result<Form> {
+    let unread = |reason: String| Refusal::Components { file: file.display().to_string(), reason };
+    let text = std::fs::read_to_string(file).map_err(|error| unread(error.to_string()))?;
+    let shown: Value = serde_json::from_str(&text).map_err(|error| unread(error.to_string()))?;
+    provider::read_form(&shown).map_err(unread)
 }
 
 impl OneTemplate {
@@ -178,17 +199,16 @@ impl OneTemplate {
         Ok((owner, template, uses))
     }
 
-    async fn rename(&self, console: &Console, name: &str) -> Result<Template> {
+    async fn change(
+        &self,
+        console: &Console,
+        change: impl Fn(&Template) -> Result<Option<Template>, TemplateUnfit>,
+    ) -> Result<Template> {
+        let scope = self.within.scope(console).await?;
         changed(
-            async || self.within.read(console).await,
-            |(_, of_scope)| {
-                let found = of_scope.iter().find(|template| template.id == self.template);
-                let template = Named::Template.found(found, self.template)?;
-                let next = template.renamed(name)?;
-                next.iter().try_for_each(|next| next.check_name(of_scope))?;
-                Ok(Decision::of(template, next))
-            },
-            async |(owner, _), next| console.store.rename_template(owner, next).await,
+            async || self.read(console, scope).await,
+            |template| Ok(Decision::of(template, change(template)?)),
+            async |_, next| console.store.replace_template(next).await,
         )
         .await
     }
@@ -215,13 +235,6 @@ pub(crate) fn without_default_workspace(command: Command, line: &[OsString]) -> 
 }
 
 impl InScope {
-    /// Reads the owner first: a change after this read changes its version, and the write fails.
-    async fn read(&self, console: &Console) -> Result<(TemplateOwner, Vec<Template>)> {
-        let owner = self.owner(console).await?;
-        let templates = console.store.templates_of(owner.scope()).await?;
-        Ok((owner, templates))
-    }
-
     async fn owner(&self, console: &Console) -> Result<TemplateOwner> {
         match &self.workspace {
             Some(id) => Ok(TemplateOwner::Workspace(Box::new(console.workspace_named(id).await?))),
@@ -238,62 +251,91 @@ impl InScope {
 }
 
 impl Approval {
-    async fn change(
-        &self,
-        console: &Console,
-        change: impl Fn(&Template) -> Result<Option<Template>, TemplateUnfit>,
-    ) -> Result<Template> {
-        let scope = self.one.within.scope(console).await?;
-        changed(
-            async || self.one.read(console, scope).await,
-            |template| Ok(Decision::of(template, change(template)?)),
-            async |_, next| console.store.replace_template(next).await,
-        )
-        .await
+    /// Records what the operator says about the account.
+    async fn say(&self, console: &Console, approved: bool) -> Result<Template> {
+        let now = console.store.now();
+        self.one.change(console, |template| template.said(&self.business_account, approved, now)).await
     }
 }
 
-/// Parses `NAME=CALLER` or `NAME=CONTACT.field[:fallback]`.
+/// What the help says about sources.
+const SOURCES: &str = "A source is CALLER, or CALLER:value if the caller may leave it out; CONTACT.field with firstName, \
+    lastName, email or cellphone; or FIXED:value. A text after CONTACT.field and a colon is the fallback for a contact \
+    without that field: name=CONTACT.firstName:friend. Without a fallback, such a contact gets no message.";
+
+/// Parses a variable of the body and its source.
 fn variable(text: &str) -> Result<Variable, String> {
+    let (name, source) = named_source(text)?;
+    Variable::new(&name, source).map_err(|reason| format!("the name {reason}"))
+}
+
+/// Parses `NAME=SOURCE`.
+fn named_source(text: &str) -> Result<(String, Source), String> {
     let (name, source) = text.split_once('=').ok_or("should be NAME=CALLER or NAME=CONTACT.field")?;
-    Variable::new(name, self::source(source)?).map_err(|reason| format!("the name {reason}"))
+    Ok((name.to_owned(), self::source(source)?))
 }
 
 fn source(text: &str) -> Result<Source, String> {
     if text == CALLER {
         return Ok(Source::Caller);
     }
-    let field = text.strip_prefix(CONTACT).ok_or("the source should be CALLER or CONTACT.field")?;
+    if let Some(default) = text.strip_prefix(CALLER_OR) {
+        return Ok(Source::CallerOr(constant(default)?));
+    }
+    if let Some(value) = text.strip_prefix(FIXED) {
+        return Ok(Source::Fixed(constant(value)?));
+    }
+    let field =
+        text.strip_prefix(CONTACT).ok_or("the source should be CALLER, CONTACT.field or FIXED:value")?;
     let (field, fallback) = field.split_once(':').map_or((field, None), |(field, text)| (field, Some(text)));
-    let fallback = fallback.map(ParameterValue::parse).transpose();
     Ok(Source::Contact {
         field: ContactField::parse(field).map_err(|reason| format!("the field {reason}"))?,
-        fallback: fallback.map_err(|reason| format!("the fallback is invalid: {reason}"))?,
+        fallback: fallback.map(constant).transpose()?,
     })
+}
+
+/// A value that an operator gives.
+fn constant(text: &str) -> Result<ParameterValue, String> {
+    if is_blank(text) {
+        return Err("a value cannot be blank".to_owned());
+    }
+    ParameterValue::parse(text).map_err(|reason| format!("the value {reason}"))
 }
 
 /// The words for the sources on the command line.
 const CALLER: &str = "CALLER";
+const CALLER_OR: &str = "CALLER:";
 const CONTACT: &str = "CONTACT.";
+const FIXED: &str = "FIXED:";
 
 /// A template in a list.
 fn view(template: &Template) -> View {
     let provider = View::new().json("provider", template.provider.as_str());
-    let callers = View::new().json("callerParameters", template.caller_parameters().collect::<Vec<_>>());
+    let callers = View::new().json("callerParameters", template.caller_parameters());
     shared(template, provider, callers).json("createdAt", template.created_at.to_string())
 }
 
 /// A template with everything that is stored about it. `uses` keep it from being deleted.
 fn details(template: &Template, uses: &[UsedBy]) -> View {
     let provider = View::new().text("provider", "provider", template.provider.as_str());
-    let callers = template.caller_parameters().collect::<Vec<_>>();
-    shared(template, provider, View::new().value("callerParameters", "caller gives", callers))
-        .value("paused", "paused for", accounts(template.paused_for()))
+    let callers = View::new().value("callerParameters", "caller gives", template.caller_parameters());
+    let states = template.states.iter();
+    shared(template, provider, callers)
+        .value("paused", "waits for", accounts(template.accounts(Sendable::Later)))
+        .json(
+            "states",
+            states.clone().map(|(account, state)| state_view(template, account, state)).collect::<Vec<_>>(),
+        )
+        .lines("states", states.map(|(account, state)| written_state(template, account, state)))
+        .optional("takenFrom", "read from", template.taken_from.as_ref().map(BusinessAccountId::as_str))
+        .json("components", form_view(&template.form))
+        .lines("components", written_form(&template.form))
         .value("usedBy", "used by", uses.iter().map(UsedBy::to_string).collect::<Vec<_>>())
         .text("createdAt", "created", template.created_at)
 }
 
 fn shared(template: &Template, provider: View, callers: View) -> View {
+    let slots = template.form.slots();
     View::new()
         .text("templateId", "template", template.id)
         .text("scope", "scope", scope(template))
@@ -301,10 +343,10 @@ fn shared(template: &Template, provider: View, callers: View) -> View {
         .text("name", "name", &template.name)
         .text("language", "language", &template.language)
         .optional("category", "category", template.category.map(TemplateCategory::as_str))
-        .json("variables", template.variables.iter().map(variable_view).collect::<Vec<_>>())
-        .lines("variables", template.variables.iter().map(written))
+        .json("variables", slots.iter().map(|slot| slot_view(template, slot)).collect::<Vec<_>>())
+        .lines("variables", slots.iter().map(|slot| written(template, slot)))
         .and(callers)
-        .value("approved", "approved for", accounts(template.approved_by.iter()))
+        .value("approved", "approved for", accounts(template.accounts(Sendable::Now)))
 }
 
 fn scope(template: &Template) -> &'static str {
@@ -318,26 +360,102 @@ fn accounts<'a>(ids: impl Iterator<Item = &'a BusinessAccountId>) -> Vec<&'a str
     ids.map(BusinessAccountId::as_str).collect()
 }
 
-/// The source of a variable as on the command line, without its fallback, and the fallback.
-fn source_of(variable: &Variable) -> (String, Option<&str>) {
-    match &variable.source {
+fn state_view(template: &Template, account: &BusinessAccountId, state: &AccountState) -> Value {
+    json!({
+        "businessAccountId": account.as_str(),
+        "status": template.status(account).map(TemplateStatus::as_str),
+        "at": state.at.to_string(),
+        "by": state.by.as_str(),
+        "metaId": state.meta_id,
+        "quality": state.quality,
+        "category": state.category.map(TemplateCategory::as_str),
+        "reason": state.reason,
+    })
+}
+
+fn written_state(template: &Template, account: &BusinessAccountId, state: &AccountState) -> String {
+    let status = template.status(account).map_or("-", TemplateStatus::as_str);
+    let said = format!("{} {status} by {} at {}", account.as_str(), state.by.as_str(), state.at);
+    let more = [("quality", &state.quality), ("reason", &state.reason)];
+    let more = more.iter().filter_map(|(name, value)| Some(format!(", {name} {}", value.as_ref()?)));
+    format!("{said}{}", more.collect::<String>())
+}
+
+fn form_view(form: &Form) -> Value {
+    let lines: Vec<Value> =
+        form_lines(form).into_iter().map(|(kind, text)| json!({ "kind": kind, "text": text })).collect();
+    json!(lines)
+}
+
+fn written_form(form: &Form) -> impl Iterator<Item = String> {
+    form_lines(form).into_iter().map(|(kind, text)| match text {
+        Some(text) => format!("{kind}: {text}"),
+        None => kind,
+    })
+}
+
+/// The components in words, in the order in which the customer sees them.
+fn form_lines(form: &Form) -> Vec<(String, Option<String>)> {
+    let mut lines = vec![];
+    match &form.header {
+        Some(Header::Text(text)) => lines.push(("header".to_owned(), text.text.clone())),
+        Some(Header::File(kind)) => lines.push(("header".to_owned(), Some(format!("({})", kind.as_str())))),
+        Some(Header::Location) => lines.push(("header".to_owned(), Some("(location)".to_owned()))),
+        None => {}
+    }
+    lines.extend(form.body.text.clone().map(|text| ("body".to_owned(), Some(text))));
+    lines.extend(form.footer.clone().map(|text| ("footer".to_owned(), Some(text))));
+    lines.extend(form.offer.as_ref().map(|offer| ("offer".to_owned(), Some(offer.text.clone()))));
+    lines.extend(button_lines("", &form.buttons));
+    for (number, card) in form.cards.iter().enumerate() {
+        let name = format!("card.{number}");
+        lines.push((
+            name.clone(),
+            Some(format!("({}) {}", card.header.as_str(), card.body.text.as_deref().unwrap_or_default())),
+        ));
+        lines.extend(button_lines(&format!("{name}."), &card.buttons));
+    }
+    lines.extend(form.unsupported.clone().map(|raw| ("unsupported".to_owned(), Some(raw))));
+    lines
+}
+
+fn button_lines(prefix: &str, buttons: &[Button]) -> Vec<(String, Option<String>)> {
+    let line = |(number, button): (usize, &Button)| {
+        let does = match &button.kind {
+            ButtonKind::QuickReply => "replies".to_owned(),
+            ButtonKind::Url(url) => format!("opens {url}"),
+            ButtonKind::PhoneNumber(number) => format!("calls {number}"),
+            ButtonKind::VoiceCall => "calls in WhatsApp".to_owned(),
+            ButtonKind::CopyCode | ButtonKind::Otp => "copies a code".to_owned(),
+            ButtonKind::Flow => "opens a flow".to_owned(),
+        };
+        (format!("{prefix}button.{number}"), Some(format!("{} ({does})", button.text)))
+    };
+    buttons.iter().enumerate().map(line).collect()
+}
+
+/// The source of a value as on the command line, without its text, and the text.
+fn source_of(source: &Source) -> (String, Option<&str>) {
+    match source {
         Source::Caller => (CALLER.to_owned(), None),
+        Source::CallerOr(default) => (CALLER.to_owned(), Some(default.as_str())),
+        Source::Fixed(value) => ("FIXED".to_owned(), Some(value.as_str())),
         Source::Contact { field, fallback } => {
             (format!("{CONTACT}{}", field.as_str()), fallback.as_ref().map(ParameterValue::as_str))
         }
     }
 }
 
-fn variable_view(variable: &Variable) -> Value {
-    let (source, fallback) = source_of(variable);
-    json!({ "name": variable.name, "source": source, "fallback": fallback })
+fn slot_view(template: &Template, slot: &Slot) -> Value {
+    let (source, text) = source_of(template.source(&slot.name));
+    json!({ "name": slot.name, "kind": slot.kind.as_str(), "source": source, "fallback": text })
 }
 
-/// The variable as on the command line.
-fn written(variable: &Variable) -> String {
-    let (source, fallback) = source_of(variable);
-    let fallback = fallback.map(|text| format!(":{text}")).unwrap_or_default();
-    format!("{}={source}{fallback}", variable.name)
+/// The slot and its source as on the command line.
+fn written(template: &Template, slot: &Slot) -> String {
+    let (source, text) = source_of(template.source(&slot.name));
+    let text = text.map(|text| format!(":{text}")).unwrap_or_default();
+    format!("{}={source}{text}", slot.name)
 }
 
 #[cfg(test)]
@@ -355,6 +473,8 @@ mod tests {
             ("1=CONTACT.firstName", "1", contact(ContactField::FirstName, None)),
             ("n=CONTACT.lastName:friend", "n", contact(ContactField::LastName, Some("friend"))),
             ("m=CONTACT.email:a: b=c", "m", contact(ContactField::Email, Some("a: b=c"))),
+            ("o=CALLER:x", "o", Source::CallerOr(ParameterValue::parse("x").unwrap())),
+            ("f=FIXED:x:y", "f", Source::Fixed(ParameterValue::parse("x:y").unwrap())),
         ] {
             assert_eq!(variable(text), Ok(Variable { name: name.to_owned(), source }), "{text}");
         }
@@ -364,6 +484,8 @@ mod tests {
             "a b=CALLER",
             "code=",
             "code=caller",
+            "code=CALLER: ",
+            "code=FIXED:",
             "code=CONTACT",
             "code=CONTACT.",
             "code=CONTACT.ownerId",

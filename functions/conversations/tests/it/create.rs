@@ -15,7 +15,7 @@ use crate::{Conversations, LINE, email, named, phone, with};
 /// Makes a template need these values from the caller.
 pub(crate) fn needing(names: &[&str]) -> impl FnOnce(&mut Template) {
     let variables = names.iter().map(|name| Variable::new(name, Source::Caller).unwrap()).collect();
-    |template| template.variables = variables
+    |template| template.set_variables(variables)
 }
 
 pub(crate) fn entry(template: TemplateId, parameters: Value) -> Value {
@@ -429,7 +429,13 @@ async fn a_template_must_be_approved_for_the_account_behind_each_line() {
     let other = BusinessAccountId::parse("other").unwrap();
     f.world.line("line-b", |line| line.business_account = other.clone()).await;
     let narrow = f.world.template(|_| ()).await.id;
-    let wide = f.world.template(|template| template.approved_by.extend([other.clone()])).await.id;
+    let wide = f
+        .world
+        .template(|template| {
+            template.states.extend([(other.clone(), template.states[&World::account()].clone())])
+        })
+        .await
+        .id;
     let post = async |template: TemplateId, on_b: bool| {
         let mut second = phone("+34600111333");
         if on_b {
@@ -445,7 +451,7 @@ async fn a_template_must_be_approved_for_the_account_behind_each_line() {
     assert_eq!((refused.status, &refused.json["code"]), (422, &json!("SERVICE_CONVERSATION_0602")));
     assert_eq!(
         refused.json["extra"],
-        json!({"templateId": narrow.to_string(), "providerChannelId": "line-b"})
+        json!({"templateId": narrow.to_string(), "providerChannelId": "line-b", "status": null})
     );
 }
 

@@ -1,5 +1,6 @@
 //! The provider's decisions about templates, in any order, and who may make them.
 
+use domain::settings::template::Sendable;
 use domain::{BusinessAccountId, Template, TemplateCategory, TemplateScope, WorkspaceId};
 use harness::{Death, World};
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ impl Site {
     }
 
     async fn is_approved(&self, template: &Template) -> bool {
-        self.current(template).await.approved_by.contains(&account())
+        self.current(template).await.sendable(&account()) == Sendable::Now
     }
 
     /// A workspace with a line of the account and an approved template.
@@ -58,7 +59,7 @@ async fn statuses_approve_pause_and_revoke_for_the_account_and_late_ones_undo_no
     };
     site.decided("PAUSED", 1_767_000_010).await;
     assert!(!both().await);
-    assert_eq!(site.current(&own).await.paused_for().collect::<Vec<_>>(), [&account()]);
+    assert_eq!(site.current(&own).await.accounts(Sendable::Later).collect::<Vec<_>>(), [&account()]);
     site.decided("APPROVED", 1_767_000_005).await;
     assert!(!both().await, "an older approval ended the pause");
     site.decided("APPROVED", 1_767_000_020).await;
@@ -124,7 +125,7 @@ async fn a_deleted_line_ends_what_its_account_says() {
 async fn other_changes_are_counted_and_change_nothing() {
     let site = Site::start().await;
     let own = site.world.template(|_| ()).await;
-    site.decided("FLAGGED", 1_767_000_000).await;
+    site.decided("A_NEW_STATUS", 1_767_000_000).await;
     for field in
         ["account_update", "phone_number_quality_update", "message_template_quality_update", "account_alerts"]
     {
@@ -150,7 +151,11 @@ async fn a_kill_at_any_call_leaves_statuses_that_a_repeat_completes() {
         site.decided("PAUSED", 1_767_000_000).await;
         for template in [&own, &platforms] {
             let current = site.current(template).await;
-            assert_eq!((current.version, current.approved_by.len()), (template.version + 1, 0), "{calls}");
+            assert_eq!(
+                (current.version, current.accounts(Sendable::Now).count()),
+                (template.version + 1, 0),
+                "{calls}"
+            );
         }
         assert_eq!(site.world.db.rows(Table::Leads).len(), 0);
     }

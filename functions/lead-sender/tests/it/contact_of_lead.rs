@@ -28,7 +28,7 @@ async fn contact(sender: &Sender, of: &Contact) -> Contact {
 
 fn values(sender: &Sender) -> Vec<Vec<String>> {
     let values = |what| match what {
-        Outgoing::Template { values, .. } => values,
+        Outgoing::Template { values, .. } => ["first", "last"].map(|slot| values[slot].clone()).to_vec(),
         other => panic!("{other:?}"),
     };
     sender.provider.calls().into_iter().map(|call| values(call.what)).collect()

@@ -2,7 +2,7 @@
 
 use domain::conversation::ConversationChange;
 use domain::settings::template::{Source, Variable};
-use domain::{Conversation, ConversationStatus, LeadState, Secret, TemplateId};
+use domain::{Conversation, ConversationStatus, LeadState, Secret, Template, TemplateId};
 use harness::World;
 use provider::{CallOutcome, Outgoing};
 use store::{Changed, Table};
@@ -58,14 +58,14 @@ impl Meanwhile {
                 let id = template.id.to_string();
                 sender.world.db.remove_row(Table::Workspaces, &format!("{workspace}#M"), &id);
             }
-            Self::Revoked => sender.change_template(|template| template.approved_by.clear()).await,
+            Self::Revoked => sender.change_template(|template| template.states.clear()).await,
             Self::NeedsCaller => {
                 let variable = Variable { name: "code".to_owned(), source: Source::Caller };
-                sender.change_template(|template| template.variables.push(variable)).await;
+                sender.change_template(|template| also(template, variable)).await;
             }
             Self::NeedsName => {
                 let email = of_contact("email", domain::settings::template::ContactField::Email, None);
-                sender.change_template(|template| template.variables.push(email)).await;
+                sender.change_template(|template| also(template, email)).await;
             }
         }
     }
@@ -89,6 +89,12 @@ impl Meanwhile {
             _ => self.at_first(),
         }
     }
+}
+
+/// The template with one more variable.
+fn also(template: &mut Template, variable: Variable) {
+    let variables = template.variables().into_iter().chain([variable]).collect();
+    template.set_variables(variables);
 }
 
 #[tokio::test]

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use domain::contact::search::SearchQuery;
 use domain::message::{Content, Draft, SentBy};
-use domain::settings::template::{Parameters, Requested};
 use domain::{
     BrandId, ChannelId, ContactRef, ConversationStatus, LaneId, LeadId, LeadState, MessageStatus, PartId,
     Rest,
@@ -17,9 +16,9 @@ use store::{ContactQuery, ConversationLane, Lease, Released, Table};
 use crate::{FIRST_DUE, LEASE, LINE, PHONE, SENT, Sender, secs};
 use harness::Called;
 
-fn hello(values: &[&str]) -> Outgoing {
-    let values = values.iter().map(|value| (*value).to_owned()).collect();
-    Outgoing::Template { name: "lead_hello".to_owned(), language: "es".to_owned(), values }
+fn hello(sender: &Sender, values: &[&str]) -> Outgoing {
+    let names = ["first", "last"].map(str::to_owned).into_iter();
+    Outgoing::template(&sender.template, names.zip(values.iter().map(|value| (*value).to_owned())).collect())
 }
 
 #[tokio::test]
@@ -47,7 +46,7 @@ async fn a_lead_gets_one_message_in_six_round_trips() {
         channel: LINE.to_owned(),
         token: format!("token-of-{LINE}"),
         to: PHONE.to_owned(),
-        what: hello(&["Ana", "Pérez"]),
+        what: hello(&sender, &["Ana", "Pérez"]),
         answers: None,
         part: PartId { conversation: accepted.conversation, message: accepted.message, part: 0 }.to_string(),
     };
@@ -101,8 +100,7 @@ async fn a_lead_creates_a_contact_a_conversation_and_a_message() {
 
     let message = store.message(workspace, lead.conversation, lead.message).await.unwrap().unwrap();
     assert_eq!((message.sent_by, message.seq, message.version), (SentBy::Lead, 1, 2));
-    let requested = Requested { template: sender.template.id, parameters: Parameters::new() };
-    assert_eq!(message.content, Content::Template(requested));
+    assert_eq!(message.content, Content::Template(sender.template.bare_content(message.created_at)));
     assert_eq!((message.parts.len(), message.parts[0].status), (1, MessageStatus::Sent));
     assert_eq!(message.parts[0].provider_message_id.as_deref(), Some("wamid.1"));
     assert_eq!(
@@ -144,7 +142,7 @@ async fn a_lead_without_a_name_gets_its_message() {
     let id = sender.world.lead(PHONE, |lead| lead.name = None).await.id;
     sender.wake(id).await;
     assert_eq!(sender.state(id).await, SENT);
-    assert_eq!(sender.provider.calls()[0].what, hello(&["friend", "of ours"]));
+    assert_eq!(sender.provider.calls()[0].what, hello(&sender, &["friend", "of ours"]));
     let contact = sender.store().contact(sender.world.workspace, sender.stored(id).await.contact).await;
     let contact = contact.unwrap().unwrap();
     assert_eq!((contact.first_name, contact.last_name), (None, None));

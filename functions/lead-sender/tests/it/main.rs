@@ -67,10 +67,10 @@ impl<P: Provider + Clone> Sender<P> {
         let template = world
             .template(|template| {
                 template.name = "lead_hello".to_owned();
-                template.variables = vec![
+                template.set_variables(vec![
                     of_contact("first", ContactField::FirstName, Some("friend")),
                     of_contact("last", ContactField::LastName, Some("of ours")),
-                ];
+                ]);
             })
             .await;
         world.capture(|capture| capture.template = Some(template.id)).await;

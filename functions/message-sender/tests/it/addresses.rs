@@ -38,7 +38,7 @@ impl Sender {
 async fn a_customer_without_a_number_gets_texts_and_templates_by_the_user_id() {
     let sender = Sender::start().await;
     let (ana, nobody) = (sender.hidden("US.1").await, sender.world.contact(|_| ()).await);
-    let template = sender.world.template(|template| template.variables.clear()).await;
+    let template = sender.world.template(|template| template.set_variables(vec![])).await;
     let step = Requested { template: template.id, parameters: Parameters::default() };
     let id = ConversationId::parse(CONVERSATION).unwrap();
     let conversation = sender.conversation_with(id, &[&ana, &nobody], &[step]).await;

@@ -3,7 +3,8 @@
 use domain::media::{Attached, FileName};
 use domain::settings::template::{ContactField, ParameterValue, Parameters, Requested, Source, Variable};
 use domain::{
-    Cellphone, ConversationId, ConversationStatus, FileType, MediaId, MessageStatus, PersonName, TemplateId,
+    Cellphone, ConversationId, ConversationStatus, FileType, MediaId, MessageStatus, PersonName, Template,
+    TemplateId,
 };
 use harness::{TestBucket, TestClock, World, context, fixture, trips};
 use lambda_runtime::LambdaEvent;
@@ -145,13 +146,13 @@ fn requested(template: TemplateId, parameters: &[(&str, &str)]) -> Requested {
 #[tokio::test]
 async fn a_template_is_filled_for_each_recipient_at_the_time_of_sending() {
     let sender = Sender::start().await;
-    let template = sender
+    let greeting = sender
         .world
         .template(|template| {
-            template.variables = vec![
+            template.set_variables(vec![
                 contact_variable("name", ContactField::FirstName, Some("friend")),
                 Variable { name: "code".to_owned(), source: Source::Caller },
-            ];
+            ]);
         })
         .await;
     let plain = sender.world.platform_template(|template| template.name = "plain".to_owned()).await;
@@ -163,24 +164,23 @@ async fn a_template_is_filled_for_each_recipient_at_the_time_of_sending() {
         })
         .await;
     let nobody = sender.customer("+12025550102").await;
-    let steps = [requested(template.id, &[("code", "A  1")]), requested(plain.id, &[])];
+    let steps = [requested(greeting.id, &[("code", "A  1")]), requested(plain.id, &[])];
     sender.conversation_with(conversation(), &[&ana, &nobody], &steps).await;
     sender.wake().await;
 
-    let template = |name: &str, values: &[&str]| Outgoing::Template {
-        name: name.to_owned(),
-        language: "es".to_owned(),
-        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    let template = |template: &Template, values: &[(&str, &str)]| {
+        let value = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Outgoing::template(template, values.iter().map(value).collect())
     };
     let calls = sender.provider.calls();
     let said: Vec<(&str, &Outgoing)> = calls.iter().map(|call| (call.to.as_str(), &call.what)).collect();
     assert_eq!(
         said,
         [
-            ("+12025550101", &template("welcome", &["Ana", "A 1"])),
-            ("+12025550102", &template("welcome", &["friend", "A 1"])),
-            ("+12025550101", &template("plain", &[])),
-            ("+12025550102", &template("plain", &[])),
+            ("+12025550101", &template(&greeting, &[("name", "Ana"), ("code", "A 1")])),
+            ("+12025550102", &template(&greeting, &[("name", "friend"), ("code", "A 1")])),
+            ("+12025550101", &template(&plain, &[])),
+            ("+12025550102", &template(&plain, &[])),
         ]
     );
     sender.assert_idle(2);
@@ -247,7 +247,7 @@ async fn a_template_that_is_deleted_or_lacks_a_value_fails_and_the_next_one_is_s
     let nameless = sender
         .world
         .template(|template| {
-            template.variables = vec![contact_variable("name", ContactField::FirstName, None)];
+            template.set_variables(vec![contact_variable("name", ContactField::FirstName, None)]);
         })
         .await;
     let plain = sender.world.template(|template| template.name = "plain".to_owned()).await;

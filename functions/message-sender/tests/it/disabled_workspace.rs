@@ -60,7 +60,7 @@ async fn messages_of_a_disabled_workspace_wait_without_a_retry_and_are_sent_in_o
 #[tokio::test]
 async fn onboarding_of_a_disabled_workspace_waits_and_is_sent_when_it_is_enabled() {
     let sender = Sender::start().await;
-    let template = sender.world.template(|template| template.variables.clear()).await;
+    let template = sender.world.template(|template| template.set_variables(vec![])).await;
     let step = Requested { template: template.id, parameters: Parameters::default() };
     let customer = sender.customer("+12025550101").await;
     let id = ConversationId::parse(CONVERSATION).unwrap();

@@ -118,7 +118,7 @@ impl<P: Provider + Clone> Sender<P> {
             workspace_id: self.world.workspace,
             conversation: id,
             recipients,
-            steps: steps.to_vec(),
+            steps: steps.iter().cloned().map(Into::into).collect(),
             done: 0,
             created_at: now,
         };

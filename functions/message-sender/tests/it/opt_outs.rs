@@ -35,7 +35,7 @@ impl Sender {
         category: Option<TemplateCategory>,
     ) -> domain::Conversation {
         let template = self.world.template(|template| {
-            template.variables.clear();
+            template.set_variables(vec![]);
             template.category = category;
         });
         let template = template.await;

@@ -88,7 +88,7 @@ async fn a_text_is_sent_from_a_line_that_may_not_deliver_customers_messages() {
 async fn a_template_is_sent_outside_the_window_and_the_window_is_read_beside_the_rest() {
     let sender = Sender::start().await;
     let ana = sender.customer(NUMBER).await;
-    let template = sender.world.template(|template| template.variables.clear()).await;
+    let template = sender.world.template(|template| template.set_variables(vec![])).await;
     let step = Requested { template: template.id, parameters: Parameters::default() };
     let id = ConversationId::parse(CONVERSATION).unwrap();
     sender.delivers().await;

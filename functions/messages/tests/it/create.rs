@@ -29,6 +29,7 @@ async fn a_message_is_stored_as_queued_for_all_participants() {
         status: MessageStatus::Queued,
         provider_message_id: None,
         error: None,
+        text: None,
         delivered_at: None,
         read_at: None,
     };

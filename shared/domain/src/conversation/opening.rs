@@ -9,7 +9,7 @@ use crate::ids::{ConversationId, TeamId};
 use crate::refused::Refused;
 use crate::settings::line::Lines;
 use crate::settings::onboarding::Reached;
-use crate::settings::template::Requested;
+use crate::settings::template::{Requested, TemplateContent};
 use crate::settings::user::{User, UserRef};
 use crate::settings::workspace::{Team, Workspace, list_shard};
 use crate::time::Timestamp;
@@ -85,7 +85,7 @@ impl ConversationCreate {
         workspace: &Workspace,
         party: Party,
         assignee: Option<&User>,
-        steps: Vec<Requested>,
+        steps: Vec<TemplateContent>,
         now: Timestamp,
     ) -> Opening {
         let Party { externals, mut internals, new_contacts } = party;

@@ -2,7 +2,7 @@
 
 use crate::conversation::recipient::Recipient;
 use crate::ids::{ConversationId, WorkspaceId};
-use crate::settings::template::Requested;
+use crate::settings::template::TemplateContent;
 use crate::time::Timestamp;
 
 /// The templates that are sent into a conversation, in order, to the participants at its creation. The plan
@@ -16,7 +16,7 @@ pub struct OnboardingPlan {
     /// The recipients of each template.
     pub recipients: Vec<Recipient>,
     /// The templates, in order. The number of a step, from 1, is its message's `seq` in the conversation.
-    pub steps: Vec<Requested>,
+    pub steps: Vec<TemplateContent>,
     /// The number of steps that have become messages.
     pub done: usize,
     /// When the conversation was created.

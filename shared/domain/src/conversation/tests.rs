@@ -315,7 +315,7 @@ fn the_first_templates_go_to_the_initial_participants() {
     let id = ConversationId::from_uuid(Uuid::from_u128(7));
     let step =
         Requested { template: TemplateId::from_uuid(Uuid::from_u128(8)), parameters: Parameters::new() };
-    let steps = vec![step.clone(), step];
+    let steps: Vec<crate::settings::template::TemplateContent> = vec![step.clone().into(), step.into()];
     let opening = request.open(id, &workspace(), party(&request, None).unwrap(), None, steps.clone(), NOW);
     let to = |n| Recipient { contact: contact(n), channel: channel("1") };
     let plan = OnboardingPlan {

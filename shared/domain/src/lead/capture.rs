@@ -13,7 +13,7 @@ use crate::lead::origin::{SentOrigin, WebOrigin};
 use crate::patch::Patch;
 use crate::secret::Secret;
 use crate::settings::line::Lines;
-use crate::settings::template::Template;
+use crate::settings::template::{Sendable, Template};
 use crate::settings::workspace::WorkspaceState;
 use crate::text::Unfit;
 use crate::time::Timestamp;
@@ -203,7 +203,7 @@ impl Capture {
         match (self.template, known.template) {
             (None, _) => lacks.push(Lack::Template),
             (Some(id), None) => lacks.push(Lack::UnknownTemplate(id)),
-            (Some(id), Some(template)) if template.caller_parameters().next().is_some() => {
+            (Some(id), Some(template)) if !template.caller_parameters().is_empty() => {
                 lacks.push(Lack::CallerValues(id));
             }
             (Some(_), Some(_)) => {}
@@ -277,7 +277,7 @@ impl CaptureKnown<'_> {
             return Some(Lack::Line(brand.clone()));
         };
         let template =
-            self.template.filter(|template| !template.approved_by.contains(&line.business_account))?;
+            self.template.filter(|template| template.sendable(&line.business_account) != Sendable::Now)?;
         let account = line.business_account.clone();
         Some(Lack::Approval { template: template.id, brand: brand.clone(), account })
     }

@@ -2,13 +2,12 @@
 
 use crate::contact::Contact;
 use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
-use crate::ids::TemplateId;
 use crate::lead::Lead;
 use crate::lead::visitor::LeadName;
 use crate::message::{Content, Message, MessageStatus, SentBy};
 use crate::sending::Progress;
 use crate::settings::line::Line;
-use crate::settings::template::{Parameters, Requested};
+use crate::settings::template::TemplateContent;
 use crate::settings::workspace::list_shard;
 use crate::time::Timestamp;
 
@@ -31,7 +30,7 @@ impl Lead {
         &self,
         found: Option<&Contact>,
         line: &Line,
-        template: TemplateId,
+        template: TemplateContent,
         shards: u8,
         now: Timestamp,
     ) -> LeadOpening {
@@ -51,7 +50,7 @@ impl Lead {
             ..Conversation::blank(self.conversation, self.workspace_id, now)
         };
         let recipients = conversation.recipients();
-        let content = Content::Template(Requested { template, parameters: Parameters::new() });
+        let content = Content::Template(template);
         let mut parts = content.parts_for(&recipients);
         for part in &mut parts {
             part.status = MessageStatus::Sending;

@@ -13,7 +13,7 @@ use crate::message::{Message, MessageStatus};
 use crate::retry::Jitter;
 use crate::sending::{End, PartError, Progress, SendOutcome, SendSchedule, Standing};
 use crate::settings::line::{Line, Lines};
-use crate::settings::template::Template;
+use crate::settings::template::{Sendable, Template};
 use crate::time::Timestamp;
 
 /// The data that decides whether a lead can be sent. An absent item was not found.
@@ -81,7 +81,7 @@ impl Lead {
         }
         let line = known.line.ok_or_else(|| failed(PartError::NO_LINE))?;
         let template = known.template.ok_or_else(|| failed(PartError::NO_TEMPLATE))?;
-        if !template.approved_by.contains(&line.business_account) {
+        if template.sendable(&line.business_account) != Sendable::Now {
             return Err(failed(PartError::NOT_APPROVED));
         }
         Ok((line, template))

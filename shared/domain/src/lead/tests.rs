@@ -17,7 +17,7 @@ use crate::retry::{Jitter, RetrySchedule};
 use crate::secret::Secret;
 use crate::sending::{End, SendSchedule, Standing};
 use crate::settings::line::{Brand, Line, Lines, Provider};
-use crate::settings::template::{Parameters, Requested, Template, TemplateScope};
+use crate::settings::template::{AccountState, Form, SaidBy, Template, TemplateScope, TemplateStatus};
 use crate::settings::workspace::list_shard;
 use crate::text::{Email, PersonName, Unfit};
 
@@ -90,16 +90,20 @@ fn template() -> Template {
         name: "hello".to_owned(),
         language: "es".to_owned(),
         category: None,
-        variables: vec![],
-        approved_by: [line().business_account].into(),
-        decisions: std::collections::BTreeMap::new(),
+        form: Form::of_names(vec![]),
+        sources: [].into(),
+        states: [line().business_account]
+            .into_iter()
+            .map(|account| (account, AccountState::of(TemplateStatus::Approved, NOW, SaidBy::Operator)))
+            .collect(),
+        taken_from: None,
         created_at: NOW,
         version: 1,
     }
 }
 
 fn opening(lead: &Lead, found: Option<&Contact>) -> LeadOpening {
-    lead.opening(found, &line(), template().id, 4, NOW)
+    lead.opening(found, &line(), template().bare_content(NOW), 4, NOW)
 }
 
 fn stranger() -> ContactId {
@@ -277,7 +281,7 @@ fn capture() -> Capture {
 fn reasons_that_forbid_a_lead_come_before_reasons_that_prevent_it() {
     let (on, line, template) = (capture(), line(), template());
     let off = Capture { enabled: false, ..on.clone() };
-    let unapproved = Template { approved_by: [].into(), ..template.clone() };
+    let unapproved = Template { states: [].into(), ..template.clone() };
     let [out, marketing] = [ChoiceScope::All, ChoiceScope::Marketing].map(|scope| [opted_out_of(scope)]);
     let nothing = LeadKnown { capture: None, choices: &out, line: None, template: None };
     let not_given = {
@@ -405,8 +409,7 @@ fn a_lead_opens_an_unassigned_conversation_with_one_message_in_status_sending() 
     assert_eq!(conversation, expected);
     assert_eq!((message.id, message.conversation, message.seq), (lead.message, lead.conversation, 1));
     assert_eq!((message.sent_by, message.reply_to, message.version), (SentBy::Lead, None, 1));
-    let template = Requested { template: template().id, parameters: Parameters::new() };
-    assert_eq!(message.content, Content::Template(template));
+    assert_eq!(message.content, Content::Template(template().bare_content(NOW)));
     assert_eq!((message.status(), message.parts.len()), (MessageStatus::Sending, 1));
     assert_eq!((message.created_at, &message.progress), (NOW, &Progress::default()));
     let waits = Brand { ..Brand::new(BrandId::parse("other").unwrap(), workspace(), "x", NOW).unwrap() };

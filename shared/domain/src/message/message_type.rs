@@ -128,7 +128,7 @@ mod tests {
             (written(body.clone(), vec![], false), MessageType::Text),
             (written(body, vec![file.clone()], true), MessageType::Media),
             (written(None, vec![file], false), MessageType::Media),
-            (Content::Template(template), MessageType::Template),
+            (Content::Template(template.into()), MessageType::Template),
         ] {
             assert_eq!(Message { content, ..said.clone() }.message_type(), expected);
         }

@@ -26,7 +26,7 @@ use crate::message::{Content, Message, MessageBody, MessageStatus, Piece, SentBy
 use crate::retry::Jitter;
 use crate::sending::{End, PartError, Progress, SendOutcome, SendSchedule, Standing};
 use crate::settings::line::Line;
-use crate::settings::template::Template;
+use crate::settings::template::{FaultKind, Filler, Filling, Template};
 use crate::time::Timestamp;
 
 /// What the sender must do about a message now.
@@ -56,6 +56,8 @@ pub struct MessageKnown<'a> {
     pub template: Option<&'a Template>,
     /// The recipient's choices about templates, for each of the ids that are known. They count only for templates.
     pub choices: &'a [Choices],
+    /// The present time.
+    pub now: Timestamp,
     /// Whether the provider surely refuses what is not a template ([`crate::message::ServiceWindow::is_surely_closed`]).
     pub window_closed: bool,
 }
@@ -76,8 +78,18 @@ pub enum Words<'a> {
     Text(&'a MessageBody),
     /// A file with an optional caption.
     Media(&'a Attached, Option<&'a MessageBody>),
-    /// A template with the values of its variables.
-    Template(&'a Template, Vec<String>),
+    /// A template with its values.
+    Template(&'a Template, Filling),
+}
+
+impl Words<'_> {
+    /// The text of a template, as it is kept with the part.
+    pub fn kept_text(&self) -> Option<String> {
+        match self {
+            Self::Template(template, filling) => template.kept_text(filling),
+            Self::Text(_) | Self::Media(..) => None,
+        }
+    }
 }
 
 impl fmt::Debug for Words<'_> {
@@ -128,7 +140,7 @@ impl Message {
             }
             Some(Piece::Text(body)) => Words::Text(body),
             Some(Piece::Media(file, caption)) => Words::Media(file, caption),
-            Some(Piece::Template(requested)) => {
+            Some(Piece::Template(content)) => {
                 // Checked first: whoever opted out gets no template, whatever else is wrong with it.
                 let category = known.template.and_then(|template| template.category);
                 let channel = known.line.map(|line| &line.channel);
@@ -136,10 +148,25 @@ impl Message {
                     return because(code);
                 }
                 let Some(template) = known.template else { return because(PartError::NO_TEMPLATE) };
-                match template.filled_for(contact, &requested.parameters) {
-                    Ok(values) => Words::Template(template, values),
-                    Err(_) => return because(PartError::MISSING_VALUE),
+                let filling = template.filled(&Filler {
+                    given: &content.parameters,
+                    files: &content.files,
+                    contact: Some(contact.values()),
+                    now: known.now,
+                    // It was checked when the message was accepted.
+                    is_object: |_| true,
+                });
+                // The template may have changed since the message was accepted.
+                let fault = filling.faults.iter().find(|fault| fault.kind != FaultKind::Foreign);
+                if let Some(fault) = fault {
+                    let word = match fault.kind {
+                        FaultKind::Missing | FaultKind::OfContact => PartError::MISSING_VALUE,
+                        FaultKind::Unfit | FaultKind::Foreign => PartError::UNFIT_VALUE,
+                    };
+                    let detail = format!("The value of {} {}.", fault.parameter, fault.reason);
+                    return Err(PartError::of(word).because(detail));
                 }
+                Words::Template(template, filling)
             }
         };
         Ok(Letter { to, words })
@@ -158,6 +185,15 @@ impl Message {
         }
         let parts = self.parts.iter().filter(|part| part.recipient == contact);
         parts.filter_map(|part| part.provider_message_id.as_deref()).next()
+    }
+
+    /// The message with the text of its current part as the recipient gets it. Only a template has one.
+    pub fn with_text(&self, text: Option<&str>) -> Self {
+        let mut next = self.clone();
+        if let (Some(text), Some(part)) = (text, self.part_at_hand().and_then(|at| next.parts.get_mut(at))) {
+            part.text = Some(text.to_owned());
+        }
+        next
     }
 
     /// The message after a call was begun for its current part under this lease.

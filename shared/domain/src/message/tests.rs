@@ -5,6 +5,7 @@ use crate::conversation::{ContactRef, External};
 use crate::ids::{BrandId, ChannelId, TemplateId};
 use crate::media::{FileName, FileType, SentAs};
 use crate::message::received::{ReceivedContent, Said};
+use crate::settings::template::Requested;
 
 fn id<T>(make: fn(Uuid) -> T, n: u128) -> T {
     make(Uuid::from_u128(n))
@@ -120,9 +121,9 @@ fn a_text_is_the_first_files_caption_if_it_fits_and_otherwise_comes_before_the_f
 #[test]
 fn a_template_is_one_piece() {
     let template = id(TemplateId::from_uuid, 5);
-    let requested = Requested { template, parameters: Default::default() };
-    let content = Content::Template(requested.clone());
-    assert_eq!(content.pieces(), [Piece::Template(&requested)]);
+    let content = Requested { template, parameters: Default::default() };
+    let content = TemplateContent::from(content);
+    assert_eq!(Content::Template(content.clone()).pieces(), [Piece::Template(&content)]);
 }
 
 #[test]
@@ -216,7 +217,7 @@ fn a_message_goes_to_all_customers_and_an_internal_note_to_nobody() {
 #[test]
 fn a_message_goes_to_customers_unless_it_is_a_note_or_from_one_and_may_have_files() {
     let template = id(TemplateId::from_uuid, 5);
-    let template = Content::Template(Requested { template, parameters: Default::default() });
+    let template = Content::Template(Requested { template, parameters: Default::default() }.into());
     let received = |what| {
         let (contact, channel) = (id(ContactId::from_uuid, 11), ChannelId::parse("line-a").unwrap());
         Content::Received(Received { contact, channel, provider_message_id: "wamid.1".to_owned(), what })

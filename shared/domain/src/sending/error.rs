@@ -1,14 +1,24 @@
 //! Why a part of a message or a lead is not sent.
 
+use crate::invisible::is_blank;
+use crate::text::printable;
+
 /// Why a part is FAILED or UNKNOWN: the provider's code or one of the codes below.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartError(String);
+pub struct PartError {
+    code: String,
+    detail: Option<String>,
+}
 
 impl PartError {
+    /// The greatest number of characters of a detail.
+    pub const MAX_DETAIL: usize = 512;
     /// The contact has neither a phone number nor an id at the provider.
     pub const NO_ADDRESS: &'static str = "NO_ADDRESS";
     /// The contact has no value for a variable of the template.
     pub const MISSING_VALUE: &'static str = "MISSING_VALUE";
+    /// A value is too long with the contact's data, or no longer fits the template.
+    pub const UNFIT_VALUE: &'static str = "UNFIT_VALUE";
     /// The template no longer exists.
     pub const NO_TEMPLATE: &'static str = "NO_TEMPLATE";
     /// This release splits the content into other parts, so the part has no content.
@@ -35,11 +45,22 @@ impl PartError {
 
     /// Wraps one of the codes above or the provider's code.
     pub fn of(code: impl Into<String>) -> Self {
-        Self(code.into())
+        Self { code: code.into(), detail: None }
+    }
+
+    /// The same error with what is known about it, up to [`PartError::MAX_DETAIL`] characters of printable text.
+    pub fn because(self, detail: impl AsRef<str>) -> Self {
+        let detail: String = printable(detail.as_ref()).chars().take(Self::MAX_DETAIL).collect();
+        Self { detail: Some(detail).filter(|detail| !is_blank(detail)), ..self }
+    }
+
+    /// What is known about the error besides its code, in one sentence or in the provider's words.
+    pub fn detail(&self) -> Option<&str> {
+        self.detail.as_deref()
     }
 
     /// The code.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.code
     }
 }

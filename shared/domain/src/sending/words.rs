@@ -23,6 +23,7 @@ const OWN: &[(&str, &str)] = &[
         PartError::MISSING_VALUE,
         "the contact has no value for a variable of the template, which has no fallback",
     ),
+    (PartError::UNFIT_VALUE, "a value of the template does not fit its place"),
     (PartError::NO_TEMPLATE, "the template no longer exists"),
     (
         PartError::NO_CONTENT,

@@ -238,5 +238,20 @@ pub enum LinesRefused {
     NameTaken(#[from] NameTaken),
 }
 
+/// A participant's line. The template must be approved for its account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// The line.
+    pub channel: ChannelId,
+    /// The account at the provider that owns the line.
+    pub business_account: BusinessAccountId,
+}
+
+impl From<&Line> for Reached {
+    fn from(line: &Line) -> Self {
+        Self { channel: line.channel.clone(), business_account: line.business_account.clone() }
+    }
+}
+
 #[cfg(test)]
 mod tests;

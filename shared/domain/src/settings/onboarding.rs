@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::ids::{BusinessAccountId, ChannelId, TemplateId};
+use crate::ids::TemplateId;
 use crate::refused::{Origin, Refused};
-use crate::settings::line::Line;
-use crate::settings::template::{Parameters, Requested, Template};
+pub use crate::settings::line::Reached;
+use crate::settings::template::{Accepting, Parameters, Requested, Template, TemplateContent};
 use crate::words::words;
 
 /// The onboarding settings of a workspace.
@@ -36,21 +36,6 @@ words!(
     }
 );
 
-/// A participant's line. The template must be approved for its account.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
-    /// The line.
-    pub channel: ChannelId,
-    /// The account at the provider that owns the line.
-    pub business_account: BusinessAccountId,
-}
-
-impl From<&Line> for Reached {
-    fn from(line: &Line) -> Self {
-        Self { channel: line.channel.clone(), business_account: line.business_account.clone() }
-    }
-}
-
 impl Onboarding {
     /// The greatest number of templates in a sequence, and in a request.
     pub const MAX: usize = 10;
@@ -76,39 +61,33 @@ impl Onboarding {
     pub fn check(
         &self,
         templates: &BTreeMap<TemplateId, Template>,
-        lines: &[Reached],
+        with: &Accepting<'_>,
     ) -> Result<(), Refused> {
-        self.plan(None, templates, lines).map(|_| ())
+        self.plan(None, templates, with).map(|_| ())
     }
 
     /// The templates to send, in order: the requested ones, then the configured ones that follow. `templates`
     /// are the templates that the workspace may use, by id.
     ///
     /// The first template at fault decides the error; requested templates are checked before configured ones.
-    /// For each template, the checks have this order: it does not exist (0601); it does not take a given
-    /// parameter (0604); a parameter is missing (0603), or a configured template needs a caller's values
-    /// (0608); it is not approved for a line's account (0602).
+    /// A template that does not exist is 0601. The other checks are those of [`Template::accept`].
     pub fn plan(
         &self,
         requested: Option<&[Requested]>,
         templates: &BTreeMap<TemplateId, Template>,
-        lines: &[Reached],
-    ) -> Result<Vec<Requested>, Refused> {
-        let mut steps = requested.unwrap_or_default().to_vec();
-        for request in &steps {
-            let template = found(request.template, templates, Origin::Request)?;
-            check_parameters(template, &request.parameters)?;
-            check_approval(template, lines, Origin::Request)?;
-        }
-        for id in self.following(requested) {
-            let template = found(*id, templates, Origin::WorkspaceConfiguration)?;
-            if template.caller_parameters().next().is_some() {
-                return Err(Refused::ConfiguredTemplateNeedsCaller { template: *id });
-            }
-            check_approval(template, lines, Origin::WorkspaceConfiguration)?;
-            steps.push(Requested { template: *id, parameters: Parameters::new() });
-        }
-        Ok(steps)
+        with: &Accepting<'_>,
+    ) -> Result<Vec<TemplateContent>, Refused> {
+        let by_request = requested.unwrap_or_default().iter().cloned().map(|one| (one, Origin::Request));
+        let following = self.following(requested).iter().map(|template| {
+            let requested = Requested { template: *template, parameters: Parameters::new() };
+            (requested, Origin::WorkspaceConfiguration)
+        });
+        let step = |(requested, origin): (Requested, Origin)| {
+            let template = templates.get(&requested.template);
+            let unknown = || Refused::UnknownTemplate { template: requested.template, origin };
+            template.ok_or_else(unknown)?.accept(&requested, with, origin)
+        };
+        by_request.chain(following).map(step).collect()
     }
 }
 
@@ -116,38 +95,6 @@ impl Onboarding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a sequence has at most {} templates", Onboarding::MAX)]
 pub struct SequenceTooLong;
-
-fn found(
-    id: TemplateId,
-    templates: &BTreeMap<TemplateId, Template>,
-    origin: Origin,
-) -> Result<&Template, Refused> {
-    templates.get(&id).ok_or(Refused::UnknownTemplate { template: id, origin })
-}
-
-fn check_parameters(template: &Template, given: &Parameters) -> Result<(), Refused> {
-    let takes: Vec<&str> = template.caller_parameters().collect();
-    let foreign: Vec<String> = given.keys().filter(|name| !takes.contains(&name.as_str())).cloned().collect();
-    if !foreign.is_empty() {
-        return Err(Refused::ForeignParameters { template: template.id, parameters: foreign });
-    }
-    let missing: Vec<String> =
-        takes.iter().filter(|name| !given.contains_key(**name)).map(|name| (*name).to_owned()).collect();
-    if missing.is_empty() {
-        Ok(())
-    } else {
-        Err(Refused::MissingParameters { template: template.id, parameters: missing })
-    }
-}
-
-fn check_approval(template: &Template, lines: &[Reached], origin: Origin) -> Result<(), Refused> {
-    match lines.iter().find(|line| !template.approved_by.contains(&line.business_account)) {
-        None => Ok(()),
-        Some(line) => {
-            Err(Refused::TemplateNotApproved { template: template.id, channel: line.channel.clone(), origin })
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,23 @@
 //! Message templates: messages that the provider has approved for conversations that the business starts.
 
+mod filling;
+mod form;
+mod source;
+mod state;
+
+pub use filling::{Accepting, Fault, FaultKind, Filled, Filler, Filling, Shown, TemplateContent};
+pub use form::{
+    Button, ButtonKind, Card, FileKind, Form, Header, Offer, ParameterFormat, Slot, SlotKind, Text,
+};
+pub use source::{ContactField, ContactValues, ParameterValue, Parameters, Source, Sources};
+pub use state::{AccountState, SaidBy, Sendable, TemplateCategory, TemplateStatus};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{BusinessAccountId, Ids, TemplateId, WorkspaceId};
-use crate::invisible::is_blank;
 use crate::settings::line::Provider;
-use crate::settings::names::{NameTaken, holder};
-use crate::text::{Unfit, within};
+use crate::text::Unfit;
 use crate::time::Timestamp;
-use crate::words::words;
 
 /// A template in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,75 +37,25 @@ pub struct Template {
     pub scope: TemplateScope,
     /// The provider of the template.
     pub provider: Provider,
-    /// The name at the provider: 1 to 512 lower-case letters, digits and underscores.
+    /// The name at the provider: 1 to 512 lower-case letters, digits and underscores. It is unique in the scope for each
+    /// language, and never changes.
     pub name: String,
     /// The language code at the provider, such as `es` or `en_US`.
     pub language: String,
     /// The category that the provider knows; `None` if it is not known.
     pub category: Option<TemplateCategory>,
-    /// The variables of the body, in order; at most [`Template::MAX_VARIABLES`], with unique names.
-    pub variables: Vec<Variable>,
-    /// The accounts for which the provider approved the template; at most [`Template::MAX_APPROVALS`].
-    pub approved_by: BTreeSet<BusinessAccountId>,
-    /// The provider's last decision for each account; at most [`Template::MAX_DECISIONS`].
-    pub decisions: BTreeMap<BusinessAccountId, Decision>,
+    /// The components.
+    pub form: Form,
+    /// The sources of slots. A slot that the form no longer has keeps its source.
+    pub sources: Sources,
+    /// The state for each account; at most [`Template::MAX_ACCOUNTS`].
+    pub states: BTreeMap<BusinessAccountId, AccountState>,
+    /// The account from which the components were read. `None` if an operator entered them.
+    pub taken_from: Option<BusinessAccountId>,
     /// When the template was created.
     pub created_at: Timestamp,
     /// Increases by one with each change.
     pub version: u64,
-}
-
-/// What a template is for. The provider decides it, and may change it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TemplateCategory {
-    /// News about something that the customer ordered or asked for.
-    Utility,
-    /// Offers and everything else.
-    Marketing,
-    /// Codes for a sign-in.
-    Authentication,
-}
-
-words!(
-    /// The provider's names.
-    TemplateCategory { Utility: "UTILITY", Marketing: "MARKETING", Authentication: "AUTHENTICATION" }
-);
-
-/// A decision of the provider about a template for an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Decision {
-    /// What was decided.
-    pub verdict: Verdict,
-    /// When it was decided.
-    pub at: Timestamp,
-}
-
-/// What the provider decides about a template. Of two decisions at the same time, the later verdict of this list holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// It may be sent.
-    Approved,
-    /// It may not be sent until it is approved again.
-    Paused,
-    /// It may not be sent: it was rejected, disabled or deleted.
-    Revoked,
-}
-
-words!(
-    /// The values in the row of a template.
-    Verdict { Approved: "APPROVED", Paused: "PAUSED", Revoked: "REVOKED" }
-);
-
-impl Verdict {
-    /// The verdict of a status that the provider reports. `None` for a status that changes nothing, such as `PENDING`.
-    pub fn of_status(status: &str) -> Option<Self> {
-        match status {
-            "APPROVED" | "REINSTATED" => Some(Self::Approved),
-            "PAUSED" => Some(Self::Paused),
-            "REJECTED" | "DISABLED" | "PENDING_DELETION" | "DELETED" => Some(Self::Revoked),
-            _ => None,
-        }
-    }
 }
 
 /// The owner of a template.
@@ -108,7 +67,7 @@ pub enum TemplateScope {
     Platform,
 }
 
-/// A variable of a template's body.
+/// A parameter of a body whose text is not known, with its source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// The name that callers use for the value, 1 to 64 letters, digits and underscores.
@@ -117,79 +76,20 @@ pub struct Variable {
     pub source: Source,
 }
 
-/// The source of a variable's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The caller must give the value.
-    Caller,
-    /// The value comes from the contact who receives the message.
-    Contact {
-        /// The field.
-        field: ContactField,
-        /// The value for a contact whose field is empty. If it is absent, the template cannot be sent to such
-        /// a contact.
-        fallback: Option<ParameterValue>,
-    },
-}
-
-/// The contact fields that a variable can show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ContactField {
-    /// `firstName`
-    FirstName,
-    /// `lastName`
-    LastName,
-    /// `email`
-    Email,
-    /// `cellphone`
-    Cellphone,
-}
-
-/// The value of a variable: 1 to 1,024 characters, not blank. Its debug output is redacted.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ParameterValue(String);
-
-impl ParameterValue {
-    /// The greatest number of characters in a value.
-    pub const MAX: usize = 1_024;
-
-    /// Parses a value.
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
-        within(text, 1, Self::MAX)?;
-        if is_blank(text) {
-            return Err(Unfit::Value { reason: "a template's parameter cannot be blank" });
-        }
-        Ok(Self(text.to_owned()))
-    }
-
-    /// The value as given.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for ParameterValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("[ParameterValue]")
-    }
-}
-
-/// The caller's values, by the names of the template's variables.
-pub type Parameters = BTreeMap<String, ParameterValue>;
-
 impl Template {
-    /// The greatest number of variables of a template, and of parameters in a request.
+    /// The greatest number of parameters of a body.
     pub const MAX_VARIABLES: usize = 20;
-    /// The greatest number of accounts with an approval. It keeps the template's row far below 400 KB.
-    pub const MAX_APPROVALS: usize = 250;
-    /// The greatest number of decisions that are remembered. Beyond it, the oldest one is forgotten.
-    pub const MAX_DECISIONS: usize = 500;
+    /// The greatest number of parameters in a request, for each template.
+    pub const MAX_PARAMETERS: usize = 60;
+    /// The greatest number of accounts. It keeps the template's row far below 400 KB.
+    pub const MAX_ACCOUNTS: usize = 250;
     /// The greatest number of characters in a name.
     pub const MAX_NAME: usize = 512;
 
     /// Creates a template. Returns an error if a field is invalid.
     pub fn new(wanted: NewTemplate<'_>, ids: &dyn Ids, now: Timestamp) -> Result<Self, TemplateUnfit> {
         wanted.check()?;
+        let approved = AccountState::of(TemplateStatus::Approved, now, SaidBy::Operator);
         Ok(Self {
             id: TemplateId::generate(ids),
             scope: wanted.scope,
@@ -197,53 +97,86 @@ impl Template {
             name: wanted.name.to_owned(),
             language: wanted.language.to_owned(),
             category: wanted.category,
-            variables: wanted.variables,
-            approved_by: wanted.approved_by,
-            decisions: BTreeMap::new(),
+            form: wanted.form,
+            sources: wanted.sources.into_iter().filter(|(_, source)| *source != Source::Caller).collect(),
+            states: wanted.approved_by.into_iter().map(|account| (account, approved.clone())).collect(),
+            taken_from: None,
             created_at: now,
             version: 1,
         })
     }
 
-    /// The template with an approval for the account. `None` if it has the approval already.
-    pub fn approved_for(&self, account: &BusinessAccountId) -> Result<Option<Self>, TemplateUnfit> {
-        let mut approved_by = self.approved_by.clone();
-        let changed = approved_by.insert(account.clone());
-        check_approvals(&approved_by)?;
-        Ok(changed.then(|| self.with_approvals(approved_by)))
+    /// Whether a template can have this name in this language.
+    pub fn can_be_named(name: &str, language: &str) -> bool {
+        check_name(name).is_ok() && check_language(language).is_ok()
     }
 
-    /// The template without an approval for the account. `None` if it has none.
-    pub fn revoked_for(&self, account: &BusinessAccountId) -> Option<Self> {
-        let mut approved_by = self.approved_by.clone();
-        approved_by.remove(account).then(|| self.with_approvals(approved_by))
+    /// The status for an account. `None` if nothing is known about it.
+    pub fn status(&self, account: &BusinessAccountId) -> Option<TemplateStatus> {
+        let state = self.states.get(account)?;
+        Some(match state.shape.as_ref().is_some_and(|shape| *shape != self.form.shape()) {
+            _ if self.form.unsupported.is_some() => TemplateStatus::Unsupported,
+            true => TemplateStatus::Mismatch,
+            false => state.status,
+        })
     }
 
-    /// The template after a decision of the provider. `None` if a newer decision for the account is known, or the same
-    /// one. What an operator recorded has no time, so each new decision replaces it.
+    /// What the status for an account means for a message.
+    pub fn sendable(&self, account: &BusinessAccountId) -> Sendable {
+        self.status(account).map_or(Sendable::Never, TemplateStatus::sendable)
+    }
+
+    /// The accounts for which the template is in a status that means this.
+    pub fn accounts(&self, means: Sendable) -> impl Iterator<Item = &BusinessAccountId> {
+        self.states.keys().filter(move |account| self.sendable(account) == means)
+    }
+
+    /// The template after an operator said that it is approved for the account, or that it is not. `None` if that is known.
+    pub fn said(
+        &self,
+        account: &BusinessAccountId,
+        approved: bool,
+        now: Timestamp,
+    ) -> Result<Option<Self>, TemplateUnfit> {
+        let known = self.states.get(account);
+        let means = known.map_or(Sendable::Never, |known| known.status.sendable());
+        if means == if approved { Sendable::Now } else { Sendable::Never } {
+            return Ok(None);
+        }
+        let status = if approved { TemplateStatus::Approved } else { TemplateStatus::Rejected };
+        let at = known.map_or(now, |known| now.max(known.at));
+        self.with_state(account, AccountState::of(status, at, SaidBy::Operator)).map(Some)
+    }
+
+    /// The template after news about its status for an account. `None` if newer news are known, or the same. What is known
+    /// besides the status stays, unless the news say otherwise.
     pub fn decided(
         &self,
         account: &BusinessAccountId,
-        decision: Decision,
+        news: AccountState,
     ) -> Result<Option<Self>, TemplateUnfit> {
-        let order = |decision: &Decision| (decision.at, decision.verdict);
-        if self.decisions.get(account).is_some_and(|known| order(known) >= order(&decision)) {
+        let order = |state: &AccountState| (state.at, state.by, state.status);
+        let known = self.states.get(account);
+        if known.is_some_and(|known| order(known) >= order(&news)) {
             return Ok(None);
         }
-        let mut next = self.clone();
-        match decision.verdict {
-            Verdict::Approved => next.approved_by.insert(account.clone()),
-            Verdict::Paused | Verdict::Revoked => next.approved_by.remove(account),
+        let known = known.cloned();
+        let known = known.as_ref();
+        let next = AccountState {
+            meta_id: news.meta_id.or_else(|| known?.meta_id.clone()),
+            quality: news.quality.or_else(|| known?.quality.clone()),
+            category: news.category.or_else(|| known?.category),
+            shape: news.shape.or_else(|| known?.shape.clone()),
+            ..news
         };
-        check_approvals(&next.approved_by)?;
-        next.decisions.insert(account.clone(), decision);
-        if next.decisions.len() > Self::MAX_DECISIONS {
-            let oldest = next.decisions.iter().min_by_key(|(_, decision)| decision.at);
-            let oldest = oldest.map(|(account, _)| account.clone());
-            next.decisions.retain(|account, _| Some(account) != oldest.as_ref());
-        }
-        next.version += 1;
-        Ok(Some(next))
+        self.with_state(account, next).map(Some)
+    }
+
+    fn with_state(&self, account: &BusinessAccountId, state: AccountState) -> Result<Self, TemplateUnfit> {
+        let mut next = Self { version: self.version + 1, ..self.clone() };
+        next.states.insert(account.clone(), state);
+        check_accounts(next.states.len())?;
+        Ok(next)
     }
 
     /// The template in another category. `None` if it is in this one.
@@ -252,37 +185,43 @@ impl Template {
         (self.category != Some(category)).then(next)
     }
 
-    /// The accounts for which the provider paused the template, without those for which an operator approved it since.
-    pub fn paused_for(&self) -> impl Iterator<Item = &BusinessAccountId> {
-        let paused = self.decisions.iter().filter(|(_, decision)| decision.verdict == Verdict::Paused);
-        paused.map(|(account, _)| account).filter(|account| !self.approved_by.contains(*account))
+    /// The template whose slots have these sources. The others keep theirs. `None` if nothing changes.
+    pub fn with_sources(&self, sources: &Sources) -> Result<Option<Self>, TemplateUnfit> {
+        check_sources(&self.form, sources)?;
+        let mut next = Self { version: self.version + 1, ..self.clone() };
+        next.sources.extend(sources.clone());
+        next.sources.retain(|_, source| *source != Source::Caller);
+        Ok((next.sources != self.sources).then_some(next))
     }
 
-    /// The template with this name at the provider. `None` if it has the name already.
-    pub fn renamed(&self, name: &str) -> Result<Option<Self>, TemplateUnfit> {
-        check_name(name).map_err(TemplateUnfit::Name)?;
-        let renamed = || Self { name: name.to_owned(), version: self.version + 1, ..self.clone() };
-        Ok((self.name != name).then(renamed))
+    /// The source of a slot.
+    pub fn source(&self, slot: &str) -> &Source {
+        self.sources.get(slot).unwrap_or(&Source::Caller)
     }
 
-    /// Checks that none of the scope's other templates has this template's provider, name and language.
-    pub fn check_name(&self, of_scope: &[Self]) -> Result<(), NameTaken> {
-        let others = of_scope.iter().filter(|other| {
-            other.id != self.id && other.provider == self.provider && other.language == self.language
-        });
-        let named = others.map(|other| (other.id, other.name.as_str()));
-        holder(&self.name, named).map_or(Ok(()), |id| Err(NameTaken::Template(id)))
+    /// The parameters of the body with their sources.
+    pub fn variables(&self) -> Vec<Variable> {
+        let variable = |name: &String| Variable { name: name.clone(), source: self.source(name).clone() };
+        self.form.body.names.iter().map(variable).collect()
     }
 
-    fn with_approvals(&self, approved_by: BTreeSet<BusinessAccountId>) -> Self {
-        Self { approved_by, version: self.version + 1, ..self.clone() }
+    /// The template with a body that takes these values, and nothing else.
+    pub fn set_variables(&mut self, variables: Vec<Variable>) {
+        (self.form, self.sources) = short_form(variables);
     }
 
-    /// The names of the variables that a caller must fill, in the order of the body.
-    pub fn caller_parameters(&self) -> impl Iterator<Item = &str> {
-        let of_caller = self.variables.iter().filter(|variable| variable.source == Source::Caller);
-        of_caller.map(|variable| variable.name.as_str())
+    /// The names of the slots that a caller must fill, in the order of the components.
+    pub fn caller_parameters(&self) -> Vec<String> {
+        let needed = |slot: &Slot| !slot.kind.is_optional() && *self.source(&slot.name) == Source::Caller;
+        self.form.slots().into_iter().filter(needed).map(|slot| slot.name).collect()
     }
+}
+
+/// The form of a body that takes these values, and their sources.
+pub fn short_form(variables: Vec<Variable>) -> (Form, Sources) {
+    let names = variables.iter().map(|variable| variable.name.clone()).collect();
+    let sources = variables.into_iter().filter(|variable| variable.source != Source::Caller);
+    (Form::of_names(names), sources.map(|variable| (variable.name, variable.source)).collect())
 }
 
 /// The input of an operator for a new template.
@@ -298,8 +237,10 @@ pub struct NewTemplate<'a> {
     pub language: &'a str,
     /// The category, if the operator knows it.
     pub category: Option<TemplateCategory>,
-    /// The variables of the body, in order.
-    pub variables: Vec<Variable>,
+    /// The components.
+    pub form: Form,
+    /// The sources of its slots.
+    pub sources: Sources,
     /// The accounts for which the provider approved it.
     pub approved_by: BTreeSet<BusinessAccountId>,
 }
@@ -308,15 +249,15 @@ impl NewTemplate<'_> {
     fn check(&self) -> Result<(), TemplateUnfit> {
         check_name(self.name).map_err(TemplateUnfit::Name)?;
         check_language(self.language).map_err(TemplateUnfit::Language)?;
-        if self.variables.len() > Template::MAX_VARIABLES {
+        let names = &self.form.body.names;
+        if names.len() > Template::MAX_VARIABLES {
             return Err(TemplateUnfit::TooManyVariables);
         }
-        for (at, variable) in self.variables.iter().enumerate() {
-            if self.variables[..at].iter().any(|before| before.name == variable.name) {
-                return Err(TemplateUnfit::VariableTwice { name: variable.name.clone() });
-            }
+        if let Some((_, name)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            return Err(TemplateUnfit::VariableTwice { name: name.clone() });
         }
-        check_approvals(&self.approved_by)
+        check_sources(&self.form, &self.sources)?;
+        check_accounts(self.approved_by.len())
     }
 }
 
@@ -363,11 +304,20 @@ fn check_language(code: &str) -> Result<(), Unfit> {
     }
 }
 
-fn check_approvals(approved_by: &BTreeSet<BusinessAccountId>) -> Result<(), TemplateUnfit> {
-    if approved_by.len() > Template::MAX_APPROVALS {
-        return Err(TemplateUnfit::TooManyApprovals);
+fn check_sources(form: &Form, sources: &Sources) -> Result<(), TemplateUnfit> {
+    let slots = form.slots();
+    for (name, source) in sources {
+        let unfit = |reason| TemplateUnfit::Source { slot: name.clone(), reason };
+        match slots.iter().find(|slot| slot.name == *name) {
+            Some(slot) => source.check(slot).map_err(unfit)?,
+            None => return Err(TemplateUnfit::NoSlot { slot: name.clone() }),
+        }
     }
     Ok(())
+}
+
+fn check_accounts(number: usize) -> Result<(), TemplateUnfit> {
+    if number > Template::MAX_ACCOUNTS { Err(TemplateUnfit::TooManyAccounts) } else { Ok(()) }
 }
 
 /// Why a template is invalid.
@@ -379,8 +329,8 @@ pub enum TemplateUnfit {
     /// The language code is invalid.
     #[error("the language {0}")]
     Language(Unfit),
-    /// The template has too many variables.
-    #[error("a template has at most {} variables", Template::MAX_VARIABLES)]
+    /// The body has too many parameters.
+    #[error("the body of a template has at most {} parameters", Template::MAX_VARIABLES)]
     TooManyVariables,
     /// Two variables have the same name.
     #[error("the variable {name} is repeated")]
@@ -388,20 +338,24 @@ pub enum TemplateUnfit {
         /// The repeated name.
         name: String,
     },
-    /// The template has too many approvals.
-    #[error("a template is approved for at most {} accounts", Template::MAX_APPROVALS)]
-    TooManyApprovals,
+    /// A source is for a slot that the template does not have.
+    #[error("the template has no place {slot}")]
+    NoSlot {
+        /// The name.
+        slot: String,
+    },
+    /// A slot cannot have this source.
+    #[error("the source of {slot} {reason}")]
+    Source {
+        /// The name of the slot.
+        slot: String,
+        /// The reason.
+        reason: Unfit,
+    },
+    /// The template is known for too many accounts.
+    #[error("a template is known for at most {} accounts", Template::MAX_ACCOUNTS)]
+    TooManyAccounts,
 }
-
-words!(
-    /// The names of the API fields.
-    ContactField {
-        FirstName: "firstName",
-        LastName: "lastName",
-        Email: "email",
-        Cellphone: "cellphone",
-    }
-);
 
 #[cfg(test)]
 mod tests;

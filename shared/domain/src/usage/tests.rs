@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use uuid::Uuid;
 
 use super::*;
@@ -8,6 +6,7 @@ use crate::ids::{BusinessAccountId, ContactId, TeamId, TemplateId, UserId, Works
 use crate::lead::capture::CaptureKey;
 use crate::settings::line::Provider;
 use crate::settings::onboarding::Onboarding;
+use crate::settings::template::{AccountState, Form, SaidBy, TemplateStatus};
 use crate::time::Timestamp;
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
@@ -138,9 +137,13 @@ fn a_template_is_used_by_the_workspaces_settings_and_the_platforms_by_its_approv
         name: "welcome".to_owned(),
         language: "es".to_owned(),
         category: None,
-        variables: vec![],
-        approved_by: BTreeSet::from([BusinessAccountId::parse("2").unwrap()]),
-        decisions: std::collections::BTreeMap::new(),
+        form: Form::of_names(vec![]),
+        sources: [].into(),
+        states: [BusinessAccountId::parse("2").unwrap()]
+            .into_iter()
+            .map(|account| (account, AccountState::of(TemplateStatus::Approved, NOW, SaidBy::Operator)))
+            .collect(),
+        taken_from: None,
         created_at: NOW,
         version: 1,
     };
@@ -158,7 +161,7 @@ fn a_template_is_used_by_the_workspaces_settings_and_the_platforms_by_its_approv
 
     let platforms = Template { scope: TemplateScope::Platform, ..template };
     assert_eq!(of_template(&platforms, None, None), [UsedBy::Accounts(1)]);
-    let bare = Template { approved_by: BTreeSet::new(), ..platforms };
+    let bare = Template { states: [].into(), ..platforms };
     assert_eq!(of_template(&bare, None, None), []);
 }
 

@@ -3,10 +3,14 @@
 use domain::message::received::{Card, Location, ReceivedContent, ReceivedText, Said};
 use serde::Serialize;
 
-/// The object `content` of a customer's message. `type` in the payload says which one it is.
+use super::TemplateContentView;
+
+/// The object `content` of a message. `type` in the payload says which one it is.
 #[derive(Debug, Serialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum ContentView<'a> {
+    /// `TEMPLATE`.
+    Template(TemplateContentView<'a>),
     /// `IMAGE`, `AUDIO`, `VIDEO`, `DOCUMENT`, `STICKER`. Either the first three fields have values, or `missing` has.
     File {
         /// The MIME type.

@@ -237,7 +237,15 @@ fn limits_match_the_domain() {
         (format!("{update}/internals/properties/remove/maxItems"), Conversation::MAX_INTERNALS as u64),
         (
             "/components/schemas/OnboardingTemplateEntry/properties/parameters/maxProperties".to_owned(),
-            Template::MAX_VARIABLES as u64,
+            Template::MAX_PARAMETERS as u64,
+        ),
+        (
+            "/components/schemas/TemplateOfMessage/properties/parameters/maxProperties".to_owned(),
+            Template::MAX_PARAMETERS as u64,
+        ),
+        (
+            "/components/schemas/TemplateOfMessage/properties/parameters/additionalProperties/maxLength".to_owned(),
+            ParameterValue::MAX as u64,
         ),
         (
             "/components/schemas/OnboardingTemplateEntry/properties/parameters/additionalProperties/maxLength"
@@ -478,7 +486,8 @@ fn message() -> Message {
     let mut message = draft.message(MessageId::from_uuid(id(9)), &conversation(), 1, vec![picture], moment());
     for part in &mut message.parts {
         part.provider_message_id = Some("wamid.1".to_owned());
-        part.error = Some(PartError::of("131026"));
+        part.error = Some(PartError::of("131026").because("Message undeliverable."));
+        part.text = Some("Hello Ana".to_owned());
         part.delivered_at = Some(moment());
         part.read_at = Some(moment());
     }

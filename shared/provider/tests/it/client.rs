@@ -42,7 +42,7 @@ fn hello() -> Outgoing {
 
 /// The end of a call that was not accepted.
 fn none(outcome: CallOutcome) -> Sent {
-    Sent { outcome, message_id: None, reached: Reached::default() }
+    Sent { outcome, message_id: None, reached: Reached::default(), detail: None }
 }
 
 fn answered(status: u16, code: u32) -> CallOutcome {
@@ -60,10 +60,14 @@ async fn every_kind_of_message_is_accepted_and_arrives_unchanged() {
         caption: caption.map(str::to_owned),
         filename: filename.map(str::to_owned),
     };
-    let template = |values: &[&str]| Outgoing::Template {
-        name: "welcome".to_owned(),
-        language: "en_US".to_owned(),
-        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    let template = |values: &[&str]| {
+        let names: Vec<String> = (1..=values.len()).map(|number| number.to_string()).collect();
+        Outgoing::Template {
+            name: "welcome".to_owned(),
+            language: "en_US".to_owned(),
+            form: Box::new(domain::settings::template::Form::of_names(names.clone())),
+            values: names.into_iter().zip(values.iter().map(|value| (*value).to_owned())).collect(),
+        }
     };
     let all = [
         Outgoing::Text("¡Hola, \"José\"!\n🎉".to_owned()),

@@ -266,7 +266,7 @@ mod tests {
                 workspace_id: workspace(),
                 conversation: conversation.id,
                 recipients: conversation.recipients(),
-                steps: vec![step; templates],
+                steps: vec![step.into(); templates],
                 done: 0,
                 created_at: AT,
             });

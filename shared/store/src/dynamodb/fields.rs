@@ -22,7 +22,9 @@ use domain::message::received::ReceivedText;
 use domain::sending::PartError;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
-use domain::settings::template::{ContactField, ParameterValue, TemplateCategory, Verdict};
+use domain::settings::template::{
+    ContactField, FileKind, ParameterFormat, ParameterValue, SaidBy, TemplateCategory, TemplateStatus,
+};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
@@ -145,7 +147,7 @@ exposed_fields! { ReceiverKey SigningSecret }
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileMissing FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState MessageBody MessageStatus OpenContent Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy TemplateCategory UserStatus Verdict WaId WebOrigin
+    MediaState MessageBody MessageStatus OpenContent Override FileKind ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin
 }
 
 impl Field for Timestamp {

@@ -1,7 +1,7 @@
 //! The rows for sending a conversation's messages: its lane and its onboarding plan.
 
 use domain::message::summary::Tally;
-use domain::settings::template::Requested;
+use domain::settings::template::TemplateContent;
 use domain::{ConversationId, LaneId, OnboardingPlan, Recipient, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -103,7 +103,7 @@ struct PlanRow {
     #[serde(with = "fields::list")]
     recipients: Vec<Recipient>,
     #[serde(with = "fields::list")]
-    steps: Vec<Requested>,
+    steps: Vec<TemplateContent>,
     done: usize,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
@@ -113,7 +113,7 @@ stored! { LaneRow = LaneRow, OnboardingPlan = PlanRow }
 
 #[cfg(test)]
 mod tests {
-    use domain::settings::template::{ParameterValue, Parameters};
+    use domain::settings::template::{ParameterValue, Parameters, Requested};
     use domain::{ChannelId, ContactId, TemplateId};
 
     use super::*;
@@ -130,7 +130,7 @@ mod tests {
             workspace_id: WORKSPACE,
             conversation: CONVERSATION,
             recipients: vec![Recipient { contact: ContactId::from_uuid(Uuid::from_u128(3)), channel }],
-            steps: vec![Requested { template: TemplateId::from_uuid(Uuid::from_u128(4)), parameters }],
+            steps: vec![Requested { template: TemplateId::from_uuid(Uuid::from_u128(4)), parameters }.into()],
             done: 1,
             created_at: Timestamp::from_millis(1_767_323_045_678),
         };

@@ -1,5 +1,6 @@
 //! The row of a message, and the entry in its conversation's lane while the message is to be sent.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::media::Attached;
@@ -7,10 +8,10 @@ use domain::message::received::Received;
 use domain::message::summary::Direction;
 use domain::message::{Content, SentBy};
 use domain::sending::{PartError, Progress};
-use domain::settings::template::{Parameters, Requested};
+use domain::settings::template::{Parameters, Shown, TemplateContent};
 use domain::{
     ChannelId, ContactId, ConversationId, Message, MessageBody, MessageId, MessageStatus, Part, Recipient,
-    TemplateId, Timestamp, WorkspaceId,
+    TemplateCategory, TemplateId, Timestamp, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -136,18 +137,33 @@ enum ContentField {
         media: Vec<Attached>,
         broadcast: bool,
     },
-    Template(#[serde(with = "RequestedField")] Requested),
+    Template(#[serde(with = "TemplateContentField")] TemplateContent),
     Received(#[serde(with = "ReceivedField")] Received),
 }
 
-/// A template with its parameters, in a message and in a plan.
+/// A template with its values, in a message and in a plan.
 #[derive(Serialize, Deserialize)]
-#[serde(remote = "Requested")]
-struct RequestedField {
+#[serde(remote = "TemplateContent")]
+struct TemplateContentField {
     #[serde(rename = "templateId", with = "fields::text")]
     template: TemplateId,
     #[serde(with = "fields::map")]
     parameters: Parameters,
+    #[serde(with = "fields::map", default, skip_serializing_if = "BTreeMap::is_empty")]
+    files: BTreeMap<String, Attached>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    shown: Option<Shown>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Shown")]
+struct ShownField {
+    name: String,
+    language: String,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    category: Option<TemplateCategory>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
 }
 
 /// A recipient of a message, or of the messages of a plan.
@@ -170,17 +186,49 @@ struct PartField {
     status: MessageStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     provider_message_id: Option<String>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    #[serde(flatten, with = "fields::Shaped::<ErrorFields>")]
     error: Option<PartError>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     delivered_at: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     read_at: Option<Timestamp>,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ErrorFields {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error_detail: Option<String>,
+}
+
+impl From<&Option<PartError>> for ErrorFields {
+    fn from(error: &Option<PartError>) -> Self {
+        let error = error.as_ref();
+        Self {
+            error: error.map(|error| error.as_str().to_owned()),
+            error_detail: error.and_then(PartError::detail).map(str::to_owned),
+        }
+    }
+}
+
+impl From<ErrorFields> for Option<PartError> {
+    fn from(ErrorFields { error, error_detail }: ErrorFields) -> Self {
+        let error = PartError::of(error?);
+        Some(match error_detail {
+            Some(detail) => error.because(detail),
+            None => error,
+        })
+    }
+}
+
 stored! {
     Message = MessageRow,
-    Requested = RequestedField,
+    TemplateContent = TemplateContentField,
+    Shown = ShownField,
     Recipient = RecipientField,
     Part = PartField,
     EntryRow = EntryRow,
@@ -217,7 +265,8 @@ mod tests {
             index,
             status: *status,
             provider_message_id: (index == 0).then(|| "wamid.1".to_owned()),
-            error: (index == 1).then(|| PartError::of(PartError::NO_ANSWER)),
+            error: (index == 1).then(|| PartError::of(PartError::NO_ANSWER).because("Nobody answered.")),
+            text: (index == 1).then(|| "Hello Ana".to_owned()),
             delivered_at: (index == 0).then_some(at),
             read_at: (index == 0).then_some(at.plus(Duration::from_millis(2))),
         };
@@ -258,7 +307,18 @@ mod tests {
     fn template() -> Content {
         let value = ParameterValue::parse("Ana").unwrap();
         let parameters = Parameters::from([("first_name".to_owned(), value)]);
-        Content::Template(Requested { template: id(TemplateId::from_uuid, 10), parameters })
+        let Content::Written { media, .. } = written() else { unreachable!("it is written") };
+        Content::Template(TemplateContent {
+            template: id(TemplateId::from_uuid, 10),
+            parameters,
+            files: media.into_iter().map(|file| ("header.image".to_owned(), file)).collect(),
+            shown: Some(Shown {
+                name: "welcome".to_owned(),
+                language: "es".to_owned(),
+                category: Some(TemplateCategory::Utility),
+                text: Some("Hello {{firstName}}".to_owned()),
+            }),
+        })
     }
 
     /// Every kind of content with a value in every optional field, and without.

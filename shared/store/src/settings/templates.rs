@@ -1,20 +1,21 @@
 //! Message templates of workspaces and of the platform. Each scope is a partition.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use domain::settings::line::Provider;
-use domain::settings::template::{ContactField, Decision, ParameterValue, Source, Variable, Verdict};
+use domain::settings::template::{AccountState, ContactField, Form, ParameterValue, SaidBy, Source, Sources};
 use domain::{
-    BusinessAccountId, Template, TemplateCategory, TemplateId, TemplateScope, Timestamp, Workspace,
-    WorkspaceId,
+    BusinessAccountId, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp,
+    Workspace, WorkspaceId,
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::dynamodb::fields::{self, stored};
-use crate::dynamodb::item::{Item, SCHEMA, key, n, row, s};
+use crate::dynamodb::fields::{self, Stored, stored};
+use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
-use crate::dynamodb::versions::{delete_write, replace_write};
-use crate::dynamodb::write::Write;
+use crate::dynamodb::versions::delete_write;
+use crate::dynamodb::write::{Refusal, Transaction, TwoRoles, Write};
+use crate::settings::form_field::FormField;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -51,24 +52,41 @@ impl Store {
         Ok(TemplateOwner::Platform { version: row.map_or(0, |row| row.version) })
     }
 
-    /// Stores a template whose name [`Template::check_name`] accepted. `seen` was read before the scope's
-    /// templates. Returns `false` if the owner has changed since; then the templates must be read again. One
-    /// round trip.
+    /// The template with this name at the provider, if the scope has it. Two round trips, or one without it.
+    pub async fn template_named(
+        &self,
+        scope: TemplateScope,
+        name: &str,
+        language: &str,
+    ) -> Result<Option<Template>, StoreError> {
+        let key = keys::template_name(scope, name, language);
+        match self.get_row::<NameRow>(Table::Workspaces, key).await? {
+            Some(NameRow { template_id }) => self.template(scope, template_id).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Stores a template. `seen` was read before. One round trip.
     pub async fn create_template(
         &self,
         seen: &TemplateOwner,
         template: &Template,
-    ) -> Result<bool, StoreError> {
-        let put = Write::put(Table::Workspaces, template_row(template)?).when_absent();
-        self.all_or_none([self.next_version_of(seen), put]).await
-    }
-
-    /// Replaces a template by its next version, whose name [`Template::check_name`] accepted. `seen` was read
-    /// before the scope's templates. Returns `false` if the owner or the template has changed since. One round
-    /// trip.
-    pub async fn rename_template(&self, seen: &TemplateOwner, next: &Template) -> Result<bool, StoreError> {
-        let replace = replace_write(Table::Workspaces, template_row(next)?, next.version - 1);
-        self.all_or_none([self.next_version_of(seen), replace]).await
+    ) -> Result<TemplateCreated, StoreError> {
+        let name = name_row(template)?;
+        let writes = Transaction::new()
+            .with(TwoRoles::Main, Write::put(Table::Workspaces, name).when_absent())
+            .with(TwoRoles::Other, self.next_version_of(seen))
+            .with(TwoRoles::Other, Write::put(Table::Workspaces, template_row(template)?).when_absent());
+        let Err(refusals) = self.transact(writes).await? else { return Ok(TemplateCreated::Done) };
+        match refusals.into_iter().next() {
+            Some(Refusal { role: TwoRoles::Main, found: Some(found) }) => {
+                let NameRow { template_id } = read(found)?;
+                // An attempt whose answer was lost made it.
+                let is_done = template_id == template.id;
+                Ok(if is_done { TemplateCreated::Done } else { TemplateCreated::NameTaken(template_id) })
+            }
+            _ => Ok(TemplateCreated::Stale),
+        }
     }
 
     /// Deletes a template that nothing uses. `seen` was read before what could use it. Returns `false` if the
@@ -78,12 +96,14 @@ impl Store {
         seen: &TemplateOwner,
         template: &Template,
     ) -> Result<bool, StoreError> {
-        let key = keys::template(template.scope, template.id);
-        let delete = delete_write(Table::Workspaces, key, template.version);
-        self.all_or_none([self.next_version_of(seen), delete]).await
+        let of_name = keys::template_name(template.scope, &template.name, &template.language);
+        let of_name = Write::delete(Table::Workspaces, key(of_name));
+        let row = keys::template(template.scope, template.id);
+        let delete = delete_write(Table::Workspaces, row, template.version);
+        self.all_or_none([self.next_version_of(seen), delete, of_name]).await
     }
 
-    /// Replaces a template by its next version, which has the same name. Returns `false` if the previous version is not the current
+    /// Replaces a template by its next version. Returns `false` if the previous version is not the current
     /// one. One round trip.
     pub async fn replace_template(&self, next: &Template) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, template_row(next)?, next.version - 1).await
@@ -105,6 +125,17 @@ impl Store {
             seen => write.when("version = :seen").bind(":seen", n(seen)),
         }
     }
+}
+
+/// The result of storing a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TemplateCreated {
+    /// The template is stored.
+    Done,
+    /// This template of the scope has the name in this language.
+    NameTaken(TemplateId),
+    /// The owner has changed since it was read.
+    Stale,
 }
 
 /// The owner of a scope's templates as it was read. Changes that depend on the other templates of the scope, or on
@@ -156,6 +187,19 @@ fn template_row(template: &Template) -> Result<Item, StoreError> {
     row(keys::template(template.scope, template.id), "template", template)
 }
 
+fn name_row(template: &Template) -> Result<Item, StoreError> {
+    let key = keys::template_name(template.scope, &template.name, &template.language);
+    row(key, "templateName", &NameRow { template_id: template.id })
+}
+
+/// `W#MN` / name, `#` and language.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NameRow {
+    #[serde(with = "fields::text")]
+    template_id: TemplateId,
+}
+
 /// `W#M` / template id; under the nil UUID for templates of the platform.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Template", rename_all = "camelCase")]
@@ -171,13 +215,15 @@ struct TemplateRow {
     /// Absent if it is not known.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     category: Option<TemplateCategory>,
-    #[serde(with = "fields::list")]
-    variables: Vec<Variable>,
-    #[serde(with = "fields::list")]
-    approved_by: BTreeSet<BusinessAccountId>,
-    /// Absent if the provider has decided nothing yet.
-    #[serde(with = "decisions", default, skip_serializing_if = "BTreeMap::is_empty")]
-    decisions: BTreeMap<BusinessAccountId, Decision>,
+    #[serde(with = "FormField")]
+    form: Form,
+    #[serde(with = "fields::map")]
+    sources: Sources,
+    #[serde(with = "fields::map")]
+    states: BTreeMap<BusinessAccountId, AccountState>,
+    /// Absent if an operator entered the components.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    taken_from: Option<BusinessAccountId>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
@@ -191,62 +237,72 @@ struct ScopeFields {
     workspace_id: Option<WorkspaceId>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct DecisionField {
-    #[serde(with = "fields::text")]
-    account: BusinessAccountId,
-    #[serde(with = "fields::text")]
-    verdict: Verdict,
-    #[serde(with = "fields::text")]
-    at: Timestamp,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Variable")]
-struct VariableField {
-    name: String,
-    #[serde(flatten, with = "fields::Shaped::<SourceFields>")]
-    source: Source,
-}
-
+/// A source of a slot.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct SourceFields {
-    /// The contact's field with the value. Absent if the caller gives the value.
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    contact_field: Option<ContactField>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    fallback: Option<ParameterValue>,
+enum SourceField {
+    /// The caller may give the value. Otherwise it is this one.
+    Caller {
+        #[serde(with = "fields::text")]
+        or: ParameterValue,
+    },
+    Contact {
+        #[serde(with = "fields::text")]
+        field: ContactField,
+        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+        fallback: Option<ParameterValue>,
+    },
+    Fixed {
+        #[serde(with = "fields::text")]
+        value: ParameterValue,
+    },
+    /// The caller must give the value.
+    CallerOnly,
 }
 
-mod decisions {
-    use std::collections::BTreeMap;
-
-    use domain::BusinessAccountId;
-    use domain::settings::template::Decision;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use super::DecisionField;
-
-    type Decisions = BTreeMap<BusinessAccountId, Decision>;
-
-    pub(super) fn serialize<S: Serializer>(decisions: &Decisions, to: S) -> Result<S::Ok, S::Error> {
-        let field = |(account, Decision { verdict, at }): (&BusinessAccountId, &Decision)| DecisionField {
-            account: account.clone(),
-            verdict: *verdict,
-            at: *at,
+impl Stored for Source {
+    fn write<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let field = match self.clone() {
+            Self::Caller => SourceField::CallerOnly,
+            Self::CallerOr(or) => SourceField::Caller { or },
+            Self::Contact { field, fallback } => SourceField::Contact { field, fallback },
+            Self::Fixed(value) => SourceField::Fixed { value },
         };
-        to.collect_seq(decisions.iter().map(field))
+        field.serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Decisions, D::Error> {
-        let fields = Vec::<DecisionField>::deserialize(from)?;
-        let decision = |DecisionField { account, verdict, at }| (account, Decision { verdict, at });
-        Ok(fields.into_iter().map(decision).collect())
+    fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(match SourceField::deserialize(from)? {
+            SourceField::CallerOnly => Self::Caller,
+            SourceField::Caller { or } => Self::CallerOr(or),
+            SourceField::Contact { field, fallback } => Self::Contact { field, fallback },
+            SourceField::Fixed { value } => Self::Fixed(value),
+        })
     }
 }
 
-stored! { Template = TemplateRow, Variable = VariableField, VersionRow = VersionRow }
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "AccountState", rename_all = "camelCase")]
+struct StateField {
+    #[serde(with = "fields::text")]
+    status: TemplateStatus,
+    #[serde(with = "fields::text")]
+    at: Timestamp,
+    #[serde(with = "fields::text")]
+    by: SaidBy,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    meta_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    quality: Option<String>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    category: Option<TemplateCategory>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shape: Option<String>,
+}
+
+stored! { Template = TemplateRow, NameRow = NameRow, AccountState = StateField, VersionRow = VersionRow }
 
 impl From<&TemplateScope> for ScopeFields {
     fn from(scope: &TemplateScope) -> Self {
@@ -261,23 +317,5 @@ impl From<&TemplateScope> for ScopeFields {
 impl From<ScopeFields> for TemplateScope {
     fn from(fields: ScopeFields) -> Self {
         fields.workspace_id.map_or(Self::Platform, Self::Workspace)
-    }
-}
-
-impl From<&Source> for SourceFields {
-    fn from(source: &Source) -> Self {
-        match source {
-            Source::Caller => Self { contact_field: None, fallback: None },
-            Source::Contact { field, fallback } => {
-                Self { contact_field: Some(*field), fallback: fallback.clone() }
-            }
-        }
-    }
-}
-
-impl From<SourceFields> for Source {
-    fn from(fields: SourceFields) -> Self {
-        let of_contact = |field| Self::Contact { field, fallback: fields.fallback };
-        fields.contact_field.map_or(Self::Caller, of_contact)
     }
 }

@@ -389,7 +389,9 @@ async fn the_message_of_a_lead_is_counted_with_its_lane() {
     let lane = LaneId::Lead(lead.workspace_id, lead.id);
     let Lease::Taken(leased) = store.lease_lane(lane, LEASE).await.unwrap() else { panic!("it is free") };
     let leased = LeasedLead::of(&leased).unwrap();
-    let opening = lead.opening(None, &line, TemplateId::from_uuid(Uuid::from_u128(7)), 1, store.now());
+    let template = TemplateId::from_uuid(Uuid::from_u128(7));
+    let template = Requested { template, parameters: Parameters::new() }.into();
+    let opening = lead.opening(None, &line, template, 1, store.now());
     let begun = leased.lead.begun(opening.contact.id, leased.lease, store.now());
     let choices = store.choices_seen(lead.workspace_id, &lead.cellphone).await.unwrap();
     store.open_lead(&leased, &begun, &opening, None, &choices, LEASE).await.unwrap();

@@ -53,7 +53,7 @@ impl Lanes {
             workspace_id: world.workspace,
             conversation: conversation.id,
             recipients,
-            steps: (0..steps).map(step).collect(),
+            steps: (0..steps).map(step).map(Into::into).collect(),
             done: 0,
             created_at: TestClock::START,
         };

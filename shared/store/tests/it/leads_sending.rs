@@ -7,6 +7,7 @@ use domain::contact::search::SearchQuery;
 use domain::lead::{LeadOpening, NotSent};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, SendSchedule};
+use domain::settings::template::Requested;
 use domain::{
     Cellphone, Contact, Conversation, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus,
     PersonName, ProviderUserId, Rest, TemplateId, Timestamp, WorkspaceId,
@@ -59,7 +60,8 @@ impl Leads {
 
     async fn opening(&self, lead: &Lead, found: Option<&Contact>) -> LeadOpening {
         let lines = self.store().lines(self.world.workspace).await.unwrap();
-        let template = TemplateId::from_uuid(Uuid::from_u128(7));
+        let parameters = [].into();
+        let template = Requested { template: TemplateId::from_uuid(Uuid::from_u128(7)), parameters }.into();
         lead.opening(found, &lines.lines[0], template, 1, self.store().now())
     }
 

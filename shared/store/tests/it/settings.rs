@@ -1,10 +1,12 @@
 //! Settings that operators make and change: versions, races, lost answers.
 
-use domain::TemplateCategory;
 use domain::access::api_key::{Grant, RateLimit};
 use domain::attribute::NewAttribute;
 use domain::settings::line::Provider;
-use domain::settings::template::{ContactField, NewTemplate, ParameterValue, Source, Variable};
+use domain::settings::template::{
+    AccountState, Button, ButtonKind, Card, ContactField, FileKind, Form, Header, NewTemplate, Offer,
+    ParameterFormat, ParameterValue, SaidBy, Source, Text,
+};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
@@ -12,8 +14,11 @@ use domain::{
     Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team, TeamId, Template,
     TemplateId, TemplateScope, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
 };
+use domain::{TemplateCategory, TemplateStatus};
 use harness::{Fault, TestClock, TestDb, World, trips};
-use store::{LineCreated, Revoked, Store, StoreError, Table, Tables, TemplateOwner, UserCreated};
+use store::{
+    LineCreated, Revoked, Store, StoreError, Table, Tables, TemplateCreated, TemplateOwner, UserCreated,
+};
 
 async fn with_workspace() -> (TestDb, Workspace) {
     let db = TestDb::start().await;
@@ -53,10 +58,36 @@ fn line(workspace: &Workspace, channel: &str, brand: &Brand) -> Line {
     Line::new(workspace.id, channel, brand.id.clone(), account, TestClock::START).unwrap()
 }
 
+/// A form with a component of each kind. No template of the provider has them all.
+fn every_component() -> Form {
+    let text = |text: &str| Text::parse(text, ParameterFormat::Positional);
+    let kinds = [
+        ButtonKind::QuickReply,
+        ButtonKind::Url("https://a.example/{{1}}".to_owned()),
+        ButtonKind::PhoneNumber("+34600111222".to_owned()),
+        ButtonKind::VoiceCall,
+        ButtonKind::CopyCode,
+        ButtonKind::Flow,
+        ButtonKind::Otp,
+    ];
+    let buttons: Vec<Button> = kinds.into_iter().map(|kind| Button { text: "b".to_owned(), kind }).collect();
+    Form {
+        format: ParameterFormat::Positional,
+        header: Some(Header::Text(text("Hello {{1}}"))),
+        body: text("{{1}} {{2}} {{3}}"),
+        footer: Some("footer".to_owned()),
+        buttons: buttons.clone(),
+        offer: Some(Offer { text: "offer".to_owned(), expires: true }),
+        cards: vec![Card { header: FileKind::Video, body: text("{{1}}"), buttons }],
+        ttl_seconds: Some(60),
+        unsupported: Some("[]".to_owned()),
+    }
+}
+
 fn template(scope: TemplateScope, ids: &dyn Ids) -> Template {
-    let of_contact = |name, field, fallback: Option<&str>| {
+    let of_contact = |field, fallback: Option<&str>| {
         let fallback = fallback.map(|text| ParameterValue::parse(text).unwrap());
-        Variable::new(name, Source::Contact { field, fallback }).unwrap()
+        Source::Contact { field, fallback }
     };
     let wanted = NewTemplate {
         scope,
@@ -64,11 +95,14 @@ fn template(scope: TemplateScope, ids: &dyn Ids) -> Template {
         name: "welcome",
         language: "en_US",
         category: Some(TemplateCategory::Authentication),
-        variables: vec![
-            Variable::new("code", Source::Caller).unwrap(),
-            of_contact("name", ContactField::FirstName, Some("friend")),
-            of_contact("mail", ContactField::Email, None),
-        ],
+        form: every_component(),
+        sources: [
+            ("2".to_owned(), of_contact(ContactField::FirstName, Some("friend"))),
+            ("3".to_owned(), of_contact(ContactField::Email, None)),
+            ("header.1".to_owned(), Source::Fixed(ParameterValue::parse("x").unwrap())),
+            ("button.1.url".to_owned(), Source::CallerOr(ParameterValue::parse("y").unwrap())),
+        ]
+        .into(),
         approved_by: ["1", "2"].map(|id| BusinessAccountId::parse(id).unwrap()).into(),
     };
     Template::new(wanted, ids, TestClock::START).unwrap()
@@ -494,7 +528,7 @@ async fn templates_of_both_scopes_are_one_batch_without_those_of_other_workspace
     let others = template(TemplateScope::Workspace(foreign), store.ids());
     // No operation creates the same id in both scopes. If there were such an id, the workspace's own template
     // would win.
-    let hidden = Template { scope: TemplateScope::Platform, ..own.clone() };
+    let hidden = Template { scope: TemplateScope::Platform, name: "hidden".to_owned(), ..own.clone() };
     let theirs = Workspace::new(foreign, "Other", TestClock::START).unwrap();
     assert!(store.create_workspace(&theirs).await.unwrap());
     for template in [&own, &platforms, &others, &hidden] {
@@ -505,7 +539,9 @@ async fn templates_of_both_scopes_are_one_batch_without_those_of_other_workspace
                 }
                 TemplateScope::Platform => store.platform_templates().await.unwrap(),
             };
-            assert_eq!(store.create_template(&owner, template).await.unwrap(), is_first);
+            let created = store.create_template(&owner, template).await.unwrap();
+            // The second one is the same: an attempt whose answer was lost.
+            assert_eq!(created, TemplateCreated::Done, "{is_first}");
         }
     }
 
@@ -535,19 +571,34 @@ async fn an_approval_replaces_only_the_version_that_was_read() {
     let store = db.store();
     let made = template(TemplateScope::Platform, store.ids());
     let owner = async || store.platform_templates().await.unwrap();
-    assert!(store.create_template(&owner().await, &made).await.unwrap());
+    assert_eq!(store.create_template(&owner().await, &made).await.unwrap(), TemplateCreated::Done);
     db.clock().advance(std::time::Duration::from_secs(1));
-    let later = Template { created_at: store.now(), ..template(TemplateScope::Platform, store.ids()) };
-    assert!(store.create_template(&owner().await, &later).await.unwrap());
+    let later = template(TemplateScope::Platform, store.ids());
+    let later = Template { created_at: store.now(), name: "later".to_owned(), ..later };
+    assert_eq!(store.create_template(&owner().await, &later).await.unwrap(), TemplateCreated::Done);
 
-    let account = BusinessAccountId::parse("3").unwrap();
-    let approved = made.approved_for(&account).unwrap().unwrap();
+    let approved = made.said(&BusinessAccountId::parse("3").unwrap(), true, store.now()).unwrap().unwrap();
     assert!(store.replace_template(&approved).await.unwrap());
-    let none_left = made.revoked_for(&BusinessAccountId::parse("1").unwrap()).unwrap();
-    assert!(!store.replace_template(&none_left).await.unwrap());
+    let revoked = made.said(&BusinessAccountId::parse("1").unwrap(), false, store.now()).unwrap().unwrap();
+    assert!(!store.replace_template(&revoked).await.unwrap());
     assert_eq!(store.templates_of(TemplateScope::Platform).await.unwrap(), [approved.clone(), later]);
 
-    let bare = Template { approved_by: [].into(), variables: vec![], version: 3, ..approved };
+    let (account, text) = (BusinessAccountId::parse("4").unwrap(), |text: &str| Some(text.to_owned()));
+    let whole = AccountState {
+        meta_id: text("168"),
+        quality: text("GREEN"),
+        category: Some(TemplateCategory::Utility),
+        reason: text("NONE"),
+        shape: text("s"),
+        ..AccountState::of(TemplateStatus::Paused, store.now(), SaidBy::Sync)
+    };
+    let mut bare = Template {
+        states: [(account.clone(), whole)].into(),
+        taken_from: Some(account),
+        version: 3,
+        ..approved
+    };
+    bare.set_variables(vec![]);
     assert!(store.replace_template(&bare).await.unwrap());
     assert_eq!(store.template(TemplateScope::Platform, bare.id).await.unwrap(), Some(bare));
 }

@@ -1,13 +1,12 @@
 //! Settings that are renamed and deleted: unique names, claims of lines, and what refers to a setting in between.
 
-use std::collections::BTreeSet;
-
+use domain::settings::template::Form;
 use domain::{
     Brand, BrandId, BusinessAccountId, ChannelId, Line, Provider, Secret, Team, TeamId, Template, TemplateId,
     TemplateScope, UserId, Workspace, WorkspaceId,
 };
 use harness::{TestClock, TestDb, trips};
-use store::{LineCreated, Store, TemplateOwner};
+use store::{LineCreated, Store, TemplateCreated, TemplateOwner};
 
 async fn workspace(db: &TestDb) -> WorkspaceId {
     let id = WorkspaceId::generate(db.store().ids());
@@ -54,9 +53,10 @@ fn template(store: &Store, scope: TemplateScope) -> Template {
         name: "welcome".to_owned(),
         language: "es".to_owned(),
         category: None,
-        variables: vec![],
-        approved_by: BTreeSet::new(),
-        decisions: std::collections::BTreeMap::new(),
+        form: Form::of_names(vec![]),
+        sources: [].into(),
+        states: [].into(),
+        taken_from: None,
         created_at: TestClock::START,
         version: 1,
     }
@@ -171,18 +171,26 @@ async fn templates_of_both_scopes_are_changed_under_the_version_of_their_owner()
         assert_eq!(owner().await.scope(), scope);
         let seen = owner().await;
         let made = template(store, scope);
-        assert!(store.create_template(&seen, &made).await.unwrap());
-        assert!(!store.create_template(&seen, &template(store, scope)).await.unwrap());
-        let renamed = made.renamed("hello").unwrap().unwrap();
-        assert!(!store.rename_template(&seen, &renamed).await.unwrap());
-        let seen = owner().await;
-        assert!(store.rename_template(&seen, &renamed).await.unwrap());
-        assert!(!store.delete_template(&seen, &renamed).await.unwrap());
+        assert_eq!(store.create_template(&seen, &made).await.unwrap(), TemplateCreated::Done);
+        // The name is taken, whichever version of the owner was read.
+        let taken = TemplateCreated::NameTaken(made.id);
+        assert_eq!(store.create_template(&seen, &template(store, scope)).await.unwrap(), taken);
+        let other = Template { language: "en".to_owned(), ..template(store, scope) };
+        assert_eq!(store.create_template(&seen, &other).await.unwrap(), TemplateCreated::Stale);
+        let (name, language) = (&made.name, &made.language);
+        assert_eq!(store.template_named(scope, name, language).await.unwrap().as_ref(), Some(&made));
+        assert_eq!(store.template_named(scope, name, "en").await.unwrap(), None);
+        let changed = made.in_category(domain::TemplateCategory::Utility).unwrap();
+        assert!(store.replace_template(&changed).await.unwrap());
+        assert!(!store.delete_template(&seen, &changed).await.unwrap());
         let seen = owner().await;
         assert!(!store.delete_template(&seen, &made).await.unwrap());
-        assert_eq!(store.templates_of(scope).await.unwrap(), std::slice::from_ref(&renamed));
-        assert!(store.delete_template(&seen, &renamed).await.unwrap());
+        assert_eq!(store.templates_of(scope).await.unwrap(), std::slice::from_ref(&changed));
+        assert!(store.delete_template(&seen, &changed).await.unwrap());
         assert_eq!(store.templates_of(scope).await.unwrap(), []);
+        // The name is free again.
+        let again = template(store, scope);
+        assert_eq!(store.create_template(&owner().await, &again).await.unwrap(), TemplateCreated::Done);
     }
     assert_eq!(store.platform_templates().await.unwrap(), TemplateOwner::Platform { version: 3 });
 }

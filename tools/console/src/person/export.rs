@@ -333,13 +333,13 @@ fn is_note(message: &Message) -> bool {
 /// A message as the API shows it, with the template of a template message.
 fn message_value(message: &Message) -> Result<Value> {
     let mut shown = value(&view::message(message))?;
-    if let Content::Template(requested) = &message.content {
-        shown["template"] = template(requested);
+    if let Content::Template(content) = &message.content {
+        shown["template"] = template(content);
     }
     Ok(shown)
 }
 
-fn template(requested: &domain::settings::template::Requested) -> Value {
+fn template(requested: &domain::settings::template::TemplateContent) -> Value {
     let parameters: BTreeMap<&str, &str> =
         requested.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     json!({ "templateId": requested.template.to_string(), "parameters": parameters })

@@ -56,16 +56,19 @@ async fn a_template_has_a_scope_variables_and_approvals() {
       "variables": [
         {
           "fallback": "friend",
+          "kind": "TEXT",
           "name": "name",
           "source": "CONTACT.firstName"
         },
         {
           "fallback": null,
+          "kind": "TEXT",
           "name": "order",
           "source": "CALLER"
         },
         {
           "fallback": null,
+          "kind": "TEXT",
           "name": "mail",
           "source": "CONTACT.email"
         }
@@ -142,8 +145,44 @@ async fn an_invalid_template_is_refused() {
     assert_snapshot!(refused("welcome", "es", &twice).await, @"The template is refused: the variable a is repeated.");
     let many: Vec<String> = (0..21).flat_map(|n| ["--variable".to_owned(), format!("v{n}=CALLER")]).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert_snapshot!(refused("welcome", "es", &many).await, @"The template is refused: a template has at most 20 variables.");
+    assert_snapshot!(refused("welcome", "es", &many).await, @"The template is refused: the body of a template has at most 20 parameters.");
     assert_eq!(desk.json(&["template", "list", "--platform"]).await, json!([]));
+}
+
+#[tokio::test]
+async fn components_come_from_a_file_and_their_values_from_sources() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let file = std::env::temp_dir().join(format!("console-template-{}.json", std::process::id()));
+    let shown = json!({
+        "parameter_format": "NAMED",
+        "components": [
+            { "type": "HEADER", "format": "IMAGE" },
+            { "type": "BODY", "text": "Hi {{name}}" },
+            { "type": "BUTTONS", "buttons": [{ "type": "URL", "text": "See", "url": "https://a.example/{{1}}" }] },
+        ],
+    });
+    std::fs::write(&file, shown.to_string()).unwrap();
+    let (within, path) = (["--workspace", workspace.as_str()], file.display().to_string());
+    let id =
+        template(&desk, &within, &["--components", &path, "--source", "name=CONTACT.firstName:friend"]).await;
+    let set = ["template", "set-source", "--template", &id, "--source"];
+    let set = |source: &'static str| [&set[..], &[source], &within[..]].concat();
+    let made = desk.json(&set("header.image=FIXED:https://a.example/x.png")).await;
+    assert_eq!(made["callerParameters"], json!(["button.0.url"]));
+    let show = [&["template", "show", "--template", &id], &within[..]].concat();
+    let components = desk.json(&show).await["components"].clone();
+    assert_eq!(components[1], json!({ "kind": "body", "text": "Hi {{name}}" }));
+    assert_eq!(
+        desk.refused(&set("header.text=CALLER")).await,
+        "The template is refused: the template has no place header.text."
+    );
+    std::fs::write(&file, "{}").unwrap();
+    let create =
+        ["template", "create", "--platform", "--name", "a", "--language", "es", "--components", &path];
+    let refused = desk.refused(&create).await;
+    let reason = "a template should be an object with the array components";
+    assert_eq!(refused, format!("The components in {path} cannot be used: {reason}."));
+    std::fs::remove_file(&file).unwrap();
 }
 
 #[tokio::test]
@@ -251,7 +290,11 @@ async fn a_template_is_shown_whole() {
     caller gives  order
     approved for  2055500001
                   2055500002
-    paused for    -
+    waits for     -
+    states        2055500001 APPROVED by OPERATOR at 2026-01-02T03:04:05.678Z
+                  2055500002 APPROVED by OPERATOR at 2026-01-02T03:04:05.678Z
+    read from     -
+    components    -
     used by       -
     created       2026-01-02T03:04:05.678Z
     ");
@@ -259,6 +302,16 @@ async fn a_template_is_shown_whole() {
     let listed = desk.json(&[&["template", "list"], &within[..]].concat()).await;
     let mut expected = listed[0].clone();
     expected["paused"] = json!([]);
+    expected["takenFrom"] = json!(null);
+    expected["components"] = json!([]);
+    expected["states"] = ["2055500001", "2055500002"]
+        .map(|account| {
+            json!({
+                "businessAccountId": account, "status": "APPROVED", "at": "2026-01-02T03:04:05.678Z", "by": "OPERATOR",
+                "metaId": null, "quality": null, "category": null, "reason": null,
+            })
+        })
+        .into();
     expected["usedBy"] = json!([]);
     assert_eq!(shown, expected);
 

@@ -123,7 +123,7 @@ async fn an_invalid_name_and_an_unknown_workspace_are_refused() {
         &["attribute", "rename-value", "--attribute", nobody, "--value", "v", "--to", "w"],
         &["template", "list"],
         &["template", "show", "--template", nobody],
-        &["template", "rename", "--template", nobody, "--name", "t"],
+        &["template", "set-source", "--template", nobody, "--source", "a=CALLER"],
         &["template", "delete", "--template", nobody],
         &["template", "create", "--name", "t", "--language", "es"],
         &["template", "approve", "--template", nobody, "--business-account", "2"],

@@ -5,7 +5,9 @@ use uuid::Uuid;
 use super::*;
 use crate::ids::ChannelId;
 use crate::settings::line::{Brand, Line, Provider};
-use crate::settings::template::{Source, TemplateScope, Variable};
+use crate::settings::template::{
+    AccountState, SaidBy, Source, TemplateScope, TemplateStatus, Variable, short_form,
+};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
@@ -293,6 +295,7 @@ fn a_captcha_secret_has_only_visible_characters() {
 /// A template that is approved for the accounts and has variables that only a caller fills.
 fn template(approved: &[&str], asked: &[&str]) -> Template {
     let variable = |name: &&str| Variable::new(name, Source::Caller).unwrap();
+    let (form, sources) = short_form(asked.iter().map(variable).collect());
     Template {
         id: TemplateId::from_uuid(Uuid::from_u128(7)),
         scope: TemplateScope::Platform,
@@ -300,9 +303,14 @@ fn template(approved: &[&str], asked: &[&str]) -> Template {
         name: "hello".to_owned(),
         language: "en".to_owned(),
         category: None,
-        variables: asked.iter().map(variable).collect(),
-        approved_by: approved.iter().map(|id| BusinessAccountId::parse(id).unwrap()).collect(),
-        decisions: std::collections::BTreeMap::new(),
+        form,
+        sources,
+        states: approved
+            .iter()
+            .map(|id| BusinessAccountId::parse(id).unwrap())
+            .map(|account| (account, AccountState::of(TemplateStatus::Approved, NOW, SaidBy::Operator)))
+            .collect(),
+        taken_from: None,
         created_at: NOW,
         version: 1,
     }

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -12,7 +10,8 @@ use crate::retry::RetrySchedule;
 use crate::sending::LineThrottle;
 use crate::settings::line::Provider;
 use crate::settings::template::{
-    ContactField, ParameterValue, Parameters, Requested, Source, TemplateScope, Variable,
+    Button, ButtonKind, ContactField, Filled, ParameterValue, Parameters, Requested, Source, TemplateScope,
+    Variable, short_form,
 };
 use crate::text::{Cellphone, PersonName};
 
@@ -273,6 +272,7 @@ fn known<'a>(conversation: &'a Conversation, contact: &'a Contact, line: &'a Lin
         line: Some(line),
         template: None,
         choices: &[],
+        now: NOW,
         window_closed: false,
     }
 }
@@ -316,6 +316,7 @@ fn line() -> Line {
 fn template() -> Template {
     let variable = |name: &str, source| Variable { name: name.to_owned(), source };
     let first_name = Source::Contact { field: ContactField::FirstName, fallback: None };
+    let (form, sources) = short_form(vec![variable("name", first_name), variable("code", Source::Caller)]);
     Template {
         id: id(TemplateId::from_uuid, 4),
         scope: TemplateScope::Platform,
@@ -323,9 +324,10 @@ fn template() -> Template {
         name: "welcome".to_owned(),
         language: "es".to_owned(),
         category: None,
-        variables: vec![variable("name", first_name), variable("code", Source::Caller)],
-        approved_by: BTreeSet::new(),
-        decisions: std::collections::BTreeMap::new(),
+        form,
+        sources,
+        states: [].into(),
+        taken_from: None,
         created_at: NOW,
         version: 1,
     }
@@ -357,12 +359,25 @@ fn a_templates_letter_has_its_values_filled_in() {
     let mut named = contact();
     named.first_name = PersonName::parse("Ana María").ok();
     let known = MessageKnown { template: Some(&template), ..known(&conversation, &named, &line) };
-    let message = message(Content::Template(requested()), vec![recipient(7)]);
-    let values = vec!["Ana María".to_owned(), "a 1".to_owned()];
-    assert_eq!(message.letter(0, &known).unwrap().words, Words::Template(&template, values));
+    let message = message(Content::Template(requested().into()), vec![recipient(7)]);
+    let values = [("name", "Ana María"), ("code", "a 1")]
+        .map(|(slot, value)| (slot.to_owned(), Filled::Text(value.to_owned())));
+    let filling = Filling { values: values.into(), faults: vec![] };
+    assert_eq!(message.letter(0, &known).unwrap().words, Words::Template(&template, filling));
     let unnamed = contact();
     let because = message.letter(0, &MessageKnown { contact: Some(&unnamed), ..known });
-    assert_eq!(because, Err(error(PartError::MISSING_VALUE)));
+    let detail = "The value of name is the contact's firstName, which is empty.";
+    assert_eq!(because, Err(error(PartError::MISSING_VALUE).because(detail)));
+    // The template has changed since the message was accepted.
+    let mut edited = template.clone();
+    edited.set_variables(vec![]);
+    assert!(message.letter(0, &MessageKnown { template: Some(&edited), ..known }).is_ok());
+    edited.form.buttons.push(Button { text: String::new(), kind: ButtonKind::CopyCode });
+    let because = message.letter(0, &MessageKnown { template: Some(&edited), ..known });
+    assert_eq!(
+        because,
+        Err(error(PartError::MISSING_VALUE).because("The value of button.0.code is missing."))
+    );
     let because = message.letter(0, &MessageKnown { template: None, ..known });
     assert_eq!(because, Err(error(PartError::NO_TEMPLATE)));
 }
@@ -374,7 +389,7 @@ fn a_number_that_opted_out_gets_no_template_and_everything_else() {
     let out = [opted_out_of(ChoiceScope::All)];
     let known =
         MessageKnown { template: Some(&template), choices: &out, ..known(&conversation, &contact, &line) };
-    let onboarding = message(Content::Template(requested()), vec![recipient(7)]);
+    let onboarding = message(Content::Template(requested().into()), vec![recipient(7)]);
     for template in [Some(&template), None] {
         let because = onboarding.letter(0, &MessageKnown { template, ..known });
         assert_eq!(because, Err(error(PartError::OPTED_OUT)));
@@ -414,7 +429,7 @@ fn a_closed_window_stops_what_an_agent_writes_and_no_template() {
     for part in 0..4 {
         assert_eq!(four_parts().letter(part, &known), Err(error(PartError::OUTSIDE_WINDOW)), "{part}");
     }
-    let onboarding = message(Content::Template(requested()), vec![recipient(7)]);
+    let onboarding = message(Content::Template(requested().into()), vec![recipient(7)]);
     assert!(onboarding.letter(0, &known).is_ok());
 }
 
@@ -456,7 +471,7 @@ fn a_plan_becomes_messages_one_by_one() {
         workspace_id: id(WorkspaceId::from_uuid, 2),
         conversation: id(ConversationId::from_uuid, 3),
         recipients: vec![recipient(7), recipient(8)],
-        steps: vec![requested(), Requested { parameters: Parameters::new(), ..requested() }],
+        steps: vec![requested().into(), Requested { parameters: Parameters::new(), ..requested() }.into()],
         done: 0,
         created_at: NOW,
     };
@@ -464,7 +479,7 @@ fn a_plan_becomes_messages_one_by_one() {
     let later = NOW.plus(HOUR);
     let (first, plan) = plan.next_message(id(MessageId::from_uuid, 10), later).unwrap();
     assert_eq!((first.seq, first.sent_by, first.created_at), (1, SentBy::Onboarding, later));
-    assert_eq!((first.content, first.parts.len()), (Content::Template(requested()), 2));
+    assert_eq!((first.content, first.parts.len()), (Content::Template(requested().into()), 2));
     let (second, plan) = plan.next_message(id(MessageId::from_uuid, 11), later).unwrap();
     assert_eq!((second.seq, plan.steps_left().count()), (2, 0));
     assert_eq!(plan.next_message(id(MessageId::from_uuid, 12), later), None);

@@ -1,10 +1,6 @@
-use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
-use crate::contact::Contact;
-use crate::ids::ContactId;
-use crate::text::{Email, PersonName};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
@@ -23,9 +19,16 @@ fn wanted() -> NewTemplate<'static> {
         name: "welcome_2",
         language: "es",
         category: None,
-        variables: vec![],
+        form: Form::of_names(vec![]),
+        sources: [].into(),
         approved_by: BTreeSet::new(),
     }
+}
+
+/// A wish for a body that takes these values.
+fn with(variables: Vec<Variable>) -> NewTemplate<'static> {
+    let (form, sources) = short_form(variables);
+    NewTemplate { form, sources, ..wanted() }
 }
 
 fn made(wanted: NewTemplate<'_>) -> Result<Template, TemplateUnfit> {
@@ -45,24 +48,10 @@ fn of_contact(name: &str, field: &str, fallback: Option<&str>) -> Variable {
     Variable::new(name, Source::Contact { field: ContactField::parse(field).unwrap(), fallback }).unwrap()
 }
 
-fn contact() -> Contact {
-    let id = Uuid::nil();
-    Contact {
-        first_name: PersonName::parse("Ana María").ok(),
-        email: Email::parse("ana@example.com").ok(),
-        ..Contact::blank(ContactId::from_uuid(id), WorkspaceId::from_uuid(id), NOW)
-    }
-}
-
-fn given(parameters: &[(&str, &str)]) -> Parameters {
-    let value = |text| ParameterValue::parse(text).unwrap();
-    parameters.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
-}
-
 #[test]
 fn a_new_template_has_the_requested_fields() {
     let variables = vec![caller("code"), of_contact("name", "firstName", Some("there"))];
-    let template = made(NewTemplate { variables: variables.clone(), ..wanted() }).unwrap();
+    let template = made(with(variables.clone())).unwrap();
     let expected = Template {
         id: TemplateId::from_uuid(Uuid::from_u128(7)),
         scope: TemplateScope::Platform,
@@ -70,9 +59,10 @@ fn a_new_template_has_the_requested_fields() {
         name: "welcome_2".to_owned(),
         language: "es".to_owned(),
         category: None,
-        variables,
-        approved_by: BTreeSet::new(),
-        decisions: BTreeMap::new(),
+        form: Form::of_names(vec!["code".to_owned(), "name".to_owned()]),
+        sources: [("name".to_owned(), variables[1].source.clone())].into(),
+        states: BTreeMap::new(),
+        taken_from: None,
         created_at: NOW,
         version: 1,
     };
@@ -104,12 +94,12 @@ fn a_templates_language_is_a_code_in_the_providers_form() {
 #[test]
 fn a_template_has_at_most_20_variables_with_unique_names() {
     let all: Vec<Variable> = (0..=Template::MAX_VARIABLES).map(|n| caller(&format!("v{n}"))).collect();
-    assert!(made(NewTemplate { variables: all[..20].to_vec(), ..wanted() }).is_ok());
-    let refused = made(NewTemplate { variables: all, ..wanted() });
+    assert!(made(with(all[..20].to_vec())).is_ok());
+    let refused = made(with(all));
     assert_eq!(refused, Err(TemplateUnfit::TooManyVariables));
 
     let twice = vec![caller("a"), caller("b"), of_contact("a", "email", None)];
-    let refused = made(NewTemplate { variables: twice, ..wanted() });
+    let refused = made(with(twice));
     assert_eq!(refused, Err(TemplateUnfit::VariableTwice { name: "a".to_owned() }));
 }
 
@@ -124,86 +114,57 @@ fn a_variables_name_is_1_to_64_letters_digits_and_underscores() {
 }
 
 #[test]
-fn a_value_is_1_to_1024_characters_not_blank_and_prints_redacted() {
-    for good in ["x", &"é".repeat(1_024)] {
+fn a_value_has_up_to_16384_characters_and_prints_redacted() {
+    for good in ["", "x", " \n", &"é".repeat(16_384)] {
         assert_eq!(ParameterValue::parse(good).unwrap().as_str(), good);
     }
-    assert_eq!(ParameterValue::parse(""), Err(Unfit::TooShort { min: 1 }));
-    assert_eq!(ParameterValue::parse(&"é".repeat(1_025)), Err(Unfit::TooLong { max: 1_024 }));
-    assert!(matches!(ParameterValue::parse(" \n"), Err(Unfit::Value { .. })));
+    assert_eq!(ParameterValue::parse(&"é".repeat(16_385)), Err(Unfit::TooLong { max: 16_384 }));
     assert_eq!(format!("{:?}", ParameterValue::parse("Ana").unwrap()), "[ParameterValue]");
 }
 
-#[test]
-fn a_repeated_approval_or_revocation_changes_nothing() {
-    let template = made(wanted()).unwrap();
-    let approved = template.approved_for(&account(1)).unwrap().unwrap();
-    assert_eq!((approved.approved_by.clone(), approved.version), ([account(1)].into(), 2));
-    assert_eq!(approved.approved_for(&account(1)), Ok(None));
-    assert_eq!(approved.revoked_for(&account(2)), None);
-    assert_eq!(approved.revoked_for(&account(1)), Some(Template { version: 3, ..template }));
+fn state(status: TemplateStatus, at: i64, by: SaidBy) -> AccountState {
+    AccountState::of(status, Timestamp::from_millis(at), by)
 }
 
 #[test]
-fn a_template_has_at_most_250_approvals() {
-    let all: BTreeSet<BusinessAccountId> = (0..Template::MAX_APPROVALS).map(account).collect();
+fn an_operators_word_holds_until_newer_news_and_a_repeat_changes_nothing() {
+    let template = made(wanted()).unwrap();
+    let approved = template.said(&account(1), true, NOW).unwrap().unwrap();
+    assert_eq!((approved.sendable(&account(1)), approved.version), (Sendable::Now, 2));
+    assert_eq!(approved.said(&account(1), true, NOW), Ok(None));
+    assert_eq!(approved.said(&account(2), false, NOW), Ok(None));
+    let revoked = approved.said(&account(1), false, NOW).unwrap().unwrap();
+    assert_eq!(revoked.sendable(&account(1)), Sendable::Never);
+    let later = NOW.as_millis() + 1;
+    let paused = approved
+        .decided(&account(1), state(TemplateStatus::Paused, later, SaidBy::Provider))
+        .unwrap()
+        .unwrap();
+    assert_eq!(paused.accounts(Sendable::Later).collect::<Vec<_>>(), [&account(1)]);
+    // An operator can end a pause in both ways, also if the clock is behind that of the provider.
+    assert_eq!(paused.said(&account(1), false, NOW).unwrap().unwrap().sendable(&account(1)), Sendable::Never);
+    assert_eq!(paused.said(&account(1), true, NOW).unwrap().unwrap().sendable(&account(1)), Sendable::Now);
+}
+
+#[test]
+fn a_template_is_known_for_at_most_250_accounts() {
+    let all: BTreeSet<BusinessAccountId> = (0..Template::MAX_ACCOUNTS).map(account).collect();
     let full = made(NewTemplate { approved_by: all.clone(), ..wanted() }).unwrap();
-    assert_eq!(full.approved_for(&account(Template::MAX_APPROVALS)), Err(TemplateUnfit::TooManyApprovals));
-    assert_eq!(full.approved_for(&account(Template::MAX_APPROVALS - 1)), Ok(None));
-    let over = all.into_iter().chain([account(Template::MAX_APPROVALS)]).collect();
+    let one_more = account(Template::MAX_ACCOUNTS);
+    assert_eq!(full.said(&one_more, true, NOW), Err(TemplateUnfit::TooManyAccounts));
+    let news = state(TemplateStatus::Paused, 1, SaidBy::Provider);
+    assert_eq!(full.decided(&one_more, news), Err(TemplateUnfit::TooManyAccounts));
+    assert_eq!(full.said(&account(Template::MAX_ACCOUNTS - 1), true, NOW), Ok(None));
+    let over = all.into_iter().chain([one_more]).collect();
     let refused = made(NewTemplate { approved_by: over, ..wanted() });
-    assert_eq!(refused, Err(TemplateUnfit::TooManyApprovals));
+    assert_eq!(refused, Err(TemplateUnfit::TooManyAccounts));
 }
 
 #[test]
 fn only_variables_that_the_caller_fills_are_parameters() {
     let variables = vec![caller("b"), of_contact("name", "firstName", None), caller("a")];
-    let template = made(NewTemplate { variables, ..wanted() }).unwrap();
-    assert_eq!(template.caller_parameters().collect::<Vec<_>>(), ["b", "a"]);
-}
-
-#[test]
-fn variables_are_filled_in_order_from_caller_contact_and_fallback() {
-    let code = given(&[("code", "A 1"), ("name", "not for this")]);
-    type Row = (Vec<Variable>, Result<&'static [&'static str], &'static str>);
-    let rows: [Row; 8] = [
-        (vec![], Ok(&[])),
-        (vec![caller("code")], Ok(&["A 1"])),
-        (vec![of_contact("name", "firstName", None), caller("code")], Ok(&["Ana María", "A 1"])),
-        (vec![of_contact("name", "firstName", Some("there"))], Ok(&["Ana María"])),
-        (vec![of_contact("name", "lastName", Some("there"))], Ok(&["there"])),
-        (vec![of_contact("name", "lastName", None), caller("other")], Err("name")),
-        (vec![of_contact("mail", "email", None), of_contact("to", "cellphone", None)], Err("to")),
-        (vec![caller("other"), of_contact("name", "lastName", None)], Err("other")),
-    ];
-    for (variables, expected) in rows {
-        let template = made(NewTemplate { variables: variables.clone(), ..wanted() }).unwrap();
-        let expected = expected
-            .map(|values| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>())
-            .map_err(str::to_owned);
-        assert_eq!(template.filled_for(&contact(), &code), expected, "{variables:?}");
-    }
-}
-
-#[test]
-fn white_space_becomes_single_spaces() {
-    let variables = vec![caller("text"), of_contact("name", "lastName", Some(" dear\n friend "))];
-    let template = made(NewTemplate { variables, ..wanted() }).unwrap();
-    let filled = template.filled_for(&contact(), &given(&[("text", "\tone\n\ntwo     three ")]));
-    assert_eq!(filled.unwrap(), ["one two three", "dear friend"]);
-}
-
-proptest! {
-    #[test]
-    fn no_valid_value_breaks_the_providers_rules(text in ".{1,40}") {
-        prop_assume!(ParameterValue::parse(&text).is_ok());
-        let template = made(NewTemplate { variables: vec![caller("text")], ..wanted() }).unwrap();
-        let filled = template.filled_for(&contact(), &given(&[("text", &text)])).unwrap();
-        prop_assert_eq!(filled.len(), 1);
-        prop_assert!(!filled[0].is_empty() && !filled[0].contains(['\n', '\t', '\r']) && !filled[0].contains("  "));
-        let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
-        prop_assert_eq!(visible(&filled[0]), visible(&text));
-    }
+    let template = made(with(variables)).unwrap();
+    assert_eq!(template.caller_parameters(), ["b", "a"]);
 }
 
 #[test]
@@ -215,96 +176,82 @@ fn the_names_of_contact_fields_parse() {
 }
 
 #[test]
-fn templates_of_a_scope_differ_in_name_or_language_and_a_repeated_rename_changes_nothing() {
-    let other = |n, name: &str, language: &str| Template {
-        id: TemplateId::from_uuid(Uuid::from_u128(n)),
-        name: name.to_owned(),
-        language: language.to_owned(),
-        ..made(wanted()).unwrap()
-    };
-    let all = [other(1, "welcome", "es"), other(2, "welcome", "en"), other(3, "bye", "es")];
-    assert_eq!(other(4, "welcome", "es").check_name(&all), Err(NameTaken::Template(all[0].id)));
-    assert_eq!(other(2, "bye", "es").check_name(&all), Err(NameTaken::Template(all[2].id)));
-    assert_eq!(other(4, "welcome", "es_MX").check_name(&all), Ok(()));
-    assert_eq!(other(1, "welcome", "es").check_name(&all), Ok(()));
-
-    let renamed = all[0].renamed("hello").unwrap().unwrap();
-    assert_eq!(renamed, Template { name: "hello".to_owned(), version: 2, ..all[0].clone() });
-    assert_eq!(renamed.renamed("hello"), Ok(None));
-    assert!(matches!(renamed.renamed("Hello"), Err(TemplateUnfit::Name(_))));
-}
-
-#[test]
-fn the_providers_newest_decision_for_an_account_holds_whatever_comes_last() {
-    use Verdict::{Approved, Paused, Revoked};
+fn the_newest_news_for_an_account_hold_whatever_comes_last() {
+    use TemplateStatus::{Approved, Paused, Rejected};
     #[rustfmt::skip]
-    let rows: &[(&[(Verdict, i64)], Verdict)] = &[
+    let rows: &[(&[(TemplateStatus, i64)], TemplateStatus)] = &[
         (&[(Approved, 1)], Approved),
         (&[(Approved, 1), (Paused, 2)], Paused),
         (&[(Paused, 2), (Approved, 1)], Paused),
         (&[(Paused, 2), (Approved, 3)], Approved),
-        (&[(Revoked, 4), (Approved, 3), (Paused, 2)], Revoked),
-        (&[(Revoked, 2), (Approved, 2)], Revoked),
+        (&[(Rejected, 4), (Approved, 3), (Paused, 2)], Rejected),
+        (&[(Rejected, 2), (Approved, 2)], Rejected),
         (&[(Approved, 2), (Paused, 2)], Paused),
     ];
-    for (decisions, holds) in rows {
+    for (news, holds) in rows {
         let mut template = made(wanted()).unwrap();
-        for (verdict, at) in *decisions {
-            let decision = Decision { verdict: *verdict, at: Timestamp::from_millis(*at) };
-            if let Some(next) = template.decided(&account(1), decision).unwrap() {
+        for (status, at) in *news {
+            let news = state(*status, *at, SaidBy::Provider);
+            if let Some(next) = template.decided(&account(1), news.clone()).unwrap() {
                 assert_eq!(next.version, template.version + 1);
                 template = next;
             }
-            assert_eq!(template.decided(&account(1), decision), Ok(None), "a repeat");
+            assert_eq!(template.decided(&account(1), news), Ok(None), "a repeat");
         }
-        assert_eq!(template.approved_by.contains(&account(1)), *holds == Approved, "{decisions:?}");
-        assert_eq!(template.paused_for().count(), usize::from(*holds == Paused), "{decisions:?}");
-        assert_eq!(template.decisions.len(), 1);
+        assert_eq!(template.status(&account(1)), Some(*holds), "{news:?}");
+        assert_eq!(template.status(&account(2)), None);
+    }
+    // At the same moment, the webhook holds and not the list.
+    let listed =
+        made(wanted()).unwrap().decided(&account(1), state(Rejected, 5, SaidBy::Sync)).unwrap().unwrap();
+    let told = listed.decided(&account(1), state(Approved, 5, SaidBy::Provider)).unwrap().unwrap();
+    assert_eq!(told.status(&account(1)), Some(Approved));
+    assert_eq!(told.decided(&account(1), state(Rejected, 5, SaidBy::Sync)), Ok(None));
+}
+
+#[test]
+fn another_shape_and_an_unsupported_component_decide_about_the_status() {
+    let mut template = made(with(vec![caller("a")])).unwrap();
+    let shaped = |shape: String| AccountState {
+        shape: Some(shape),
+        ..state(TemplateStatus::Approved, 1, SaidBy::Sync)
+    };
+    template.states =
+        [(account(1), shaped(template.form.shape())), (account(2), shaped("other".to_owned()))].into();
+    assert_eq!(template.status(&account(1)), Some(TemplateStatus::Approved));
+    assert_eq!(template.status(&account(2)), Some(TemplateStatus::Mismatch));
+    template.form.unsupported = Some("[]".to_owned());
+    template.states.insert(account(1), shaped(template.form.shape()));
+    assert_eq!(template.status(&account(1)), Some(TemplateStatus::Unsupported));
+}
+
+#[test]
+fn each_status_means_what_the_provider_does() {
+    use Sendable::{Later, Never, Now};
+    let expected =
+        [Now, Now, Now, Now, Later, Later, Later, Never, Never, Never, Never, Never, Never, Never, Never];
+    for (status, means) in TemplateStatus::ALL.into_iter().zip(expected) {
+        assert_eq!(status.sendable(), means, "{status:?}");
+    }
+    assert_eq!(TemplateStatus::reported("PAUSED"), Some(TemplateStatus::Paused));
+    for word in ["MISMATCH", "UNSUPPORTED", "approved", "NEW"] {
+        assert_eq!(TemplateStatus::reported(word), None, "{word}");
     }
 }
 
 #[test]
-fn a_decision_is_for_one_account_and_an_operators_approval_ends_a_pause() {
-    let decision = |verdict, at| Decision { verdict, at: Timestamp::from_millis(at) };
-    let both = made(NewTemplate { approved_by: [account(1), account(2)].into(), ..wanted() }).unwrap();
-    let paused = both.decided(&account(1), decision(Verdict::Paused, 1)).unwrap().unwrap();
-    assert_eq!(paused.approved_by, [account(2)].into());
-    let again = paused.approved_for(&account(1)).unwrap().unwrap();
-    assert_eq!(again.paused_for().count(), 0);
-
-    // The decisions are bounded, and so are the approvals.
-    let mut many = made(wanted()).unwrap();
-    for number in 0..=Template::MAX_DECISIONS {
-        let at = i64::try_from(number).unwrap();
-        many = many.decided(&account(number), decision(Verdict::Revoked, at)).unwrap().unwrap();
-    }
-    assert_eq!(many.decisions.len(), Template::MAX_DECISIONS);
-    assert!(!many.decisions.contains_key(&account(0)));
-    let all = (1..=Template::MAX_APPROVALS).map(account).collect();
-    let full = made(NewTemplate { approved_by: all, ..wanted() }).unwrap();
-    assert_eq!(
-        full.decided(&account(0), decision(Verdict::Approved, 1)),
-        Err(TemplateUnfit::TooManyApprovals)
-    );
-}
-
-#[test]
-fn the_statuses_of_the_provider_have_verdicts() {
-    for (status, verdict) in [
-        ("APPROVED", Some(Verdict::Approved)),
-        ("REINSTATED", Some(Verdict::Approved)),
-        ("PAUSED", Some(Verdict::Paused)),
-        ("REJECTED", Some(Verdict::Revoked)),
-        ("DISABLED", Some(Verdict::Revoked)),
-        ("PENDING_DELETION", Some(Verdict::Revoked)),
-        ("DELETED", Some(Verdict::Revoked)),
-        ("PENDING", None),
-        ("FLAGGED", None),
-        ("IN_APPEAL", None),
-        ("approved", None),
-    ] {
-        assert_eq!(Verdict::of_status(status), verdict, "{status}");
-    }
+fn sources_belong_to_slots_by_name() {
+    let template = made(with(vec![caller("a"), caller("b")])).unwrap();
+    let fixed = Source::Fixed(ParameterValue::parse("x").unwrap());
+    let next = template.with_sources(&[("b".to_owned(), fixed.clone())].into()).unwrap().unwrap();
+    assert_eq!((next.caller_parameters(), next.source("b")), (vec!["a".to_owned()], &fixed));
+    assert_eq!(next.with_sources(&[("b".to_owned(), fixed)].into()), Ok(None));
+    let back = next.with_sources(&[("b".to_owned(), Source::Caller)].into()).unwrap().unwrap();
+    assert_eq!(back.sources, template.sources);
+    let unknown = next.with_sources(&[("c".to_owned(), Source::Caller)].into());
+    assert_eq!(unknown, Err(TemplateUnfit::NoSlot { slot: "c".to_owned() }));
+    let long = Source::CallerOr(ParameterValue::parse(&"x".repeat(1_025)).unwrap());
+    assert!(matches!(next.with_sources(&[("a".to_owned(), long)].into()), Err(TemplateUnfit::Source { .. })));
 }
 
 #[test]
