@@ -2,8 +2,10 @@
 //! value is `null`.
 
 mod received;
+mod template_content;
 
 pub use received::{CardView, ContentView};
+pub use template_content::TemplateContentView;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +15,6 @@ use domain::media::Declared;
 use domain::message::Content;
 use domain::message::summary::Tally;
 use domain::sending::{PartError, in_words};
-use domain::settings::template::{ParameterValue, TemplateContent};
 use domain::{
     ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions, EndpointId, Event,
     EventType, External, FileType, Internal, Lead, Media, MediaId, Message, MessageBody, MessageId, PLATFORM,
@@ -201,18 +202,6 @@ views! {
         },
     }
 
-    /// `content` of a template. The name, the language, the category and the text are those of the moment when the message was
-    /// accepted. The text has the values that do not depend on the contact.
-    pub template_content(content: &'a TemplateContent) -> TemplateContentView<'a> {
-        template_id: String = content.template.to_string(),
-        name: Option<&'a str> = content.shown.as_ref().map(|shown| shown.name.as_str()),
-        language: Option<&'a str> = content.shown.as_ref().map(|shown| shown.language.as_str()),
-        category: Option<&'static str> =
-            content.shown.as_ref().and_then(|shown| shown.category).map(|category| category.as_str()),
-        text: Option<&'a str> = content.shown.as_ref().and_then(|shown| shown.text.as_deref()),
-        parameters: BTreeMap<&'a str, &'a str> = parameters(&content.parameters),
-    }
-
     part(part: &'a Part) -> PartView<'a> {
         recipient: String = part.recipient.to_string(),
         index: usize = part.index,
@@ -357,10 +346,6 @@ fn participant(
     ParticipantView { identifier, identifier_type, role, joined_at, last_seen_at }
 }
 
-fn parameters(given: &BTreeMap<String, ParameterValue>) -> BTreeMap<&str, &str> {
-    given.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
-}
-
 fn body_of(message: &Message) -> Option<&str> {
     match &message.content {
         Content::Written { body, .. } => body.as_ref().map(MessageBody::as_str),
@@ -373,7 +358,9 @@ fn body_of(message: &Message) -> Option<&str> {
 pub fn message_content(message: &Message) -> Option<ContentView<'_>> {
     match &message.content {
         Content::Received(received) => received::content(&received.what),
-        Content::Template(content) => Some(ContentView::Template(template_content(content))),
+        Content::Template(content) => {
+            Some(ContentView::Template(template_content::template_content(content)))
+        }
         Content::Written { .. } => None,
     }
 }
@@ -422,7 +409,7 @@ mod tests {
     use domain::media::{Attached, FileName};
     use domain::message::Draft;
     use domain::sending::PartError;
-    use domain::settings::template::Shown;
+    use domain::settings::template::{ParameterValue, Shown, TemplateContent};
     use domain::{
         BrandId, ChannelId, ContactId, ContactRef, ConversationId, FileType, MediaId, MessageBody,
         MessageStatus, TemplateCategory, TemplateId, WorkspaceId,

@@ -60,7 +60,7 @@ pub use memory::Memory;
 pub use messages::lane::{Begun, ConversationLane, Entry, Open, Outbound, SendingState};
 pub use messages::page::MessageQuery;
 pub use messages::receive::{InboundIds, InboundPlace, InboundStored, NewInbound};
-pub use messages::{DraftRead, MessageStored, NewMessage};
+pub use messages::{DraftRead, MessageStored, NewMessage, TemplateDraftRead};
 pub use people::{ErasedMessages, Found, PersonConversation, Target, TargetKind};
 pub use quarantine::Quarantined;
 pub use settings::lines::LineCreated;

@@ -12,10 +12,15 @@ mod reports;
 pub(crate) mod row;
 mod summary;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::message::Draft;
-use domain::{Conversation, ConversationId, LaneId, Media, Message, MessageId, Timestamp, WorkspaceId};
+use domain::{
+    Conversation, ConversationId, LaneId, Lines, Media, Message, MessageId, Template, TemplateId, Timestamp,
+    WorkspaceId,
+};
+use futures::future::try_join;
 
 use crate::access::idempotency::{keep_answer, once_place, stored_answer, take_answer};
 use crate::conversations::plan::conversation_writes;
@@ -28,6 +33,7 @@ use crate::lanes::counts::count;
 use crate::lanes::row::LaneRow;
 use crate::media::{first_reference, media_place, take_media};
 use crate::messages::row::{entry_item, message, message_item};
+use crate::settings::templates::{take_templates, template_places};
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 /// How often the transaction is tried with the lane that the refusal returned, without reading anything else
@@ -75,6 +81,17 @@ pub struct DraftRead {
     pub media: Vec<Media>,
 }
 
+/// What decides about a new message that is a template, as it was read.
+#[derive(Clone, Debug)]
+pub struct TemplateDraftRead {
+    /// What decides about every message.
+    pub draft: DraftRead,
+    /// The template, if the workspace may use it.
+    pub template: Option<Template>,
+    /// The lines of the workspace.
+    pub lines: Lines,
+}
+
 impl Store {
     /// Everything that decides about a new message (strongly consistent reads). One round trip of one call.
     pub async fn draft_read(
@@ -83,6 +100,30 @@ impl Store {
         draft: &Draft,
         once: Option<&IdempotencyKey>,
     ) -> Result<DraftRead, StoreError> {
+        Ok(self.draft_and_templates(workspace, draft, &[], once).await?.0)
+    }
+
+    /// The same for a draft that is a template: its media are the files that its values name. Two calls in one round trip.
+    pub async fn template_draft_read(
+        &self,
+        workspace: WorkspaceId,
+        draft: &Draft,
+        template: TemplateId,
+        once: Option<&IdempotencyKey>,
+    ) -> Result<TemplateDraftRead, StoreError> {
+        let ids = [template];
+        let rows = self.draft_and_templates(workspace, draft, &ids, once);
+        let ((draft, mut templates), lines) = try_join(rows, self.lines(workspace)).await?;
+        Ok(TemplateDraftRead { draft, template: templates.remove(&template), lines })
+    }
+
+    async fn draft_and_templates(
+        &self,
+        workspace: WorkspaceId,
+        draft: &Draft,
+        templates: &[TemplateId],
+        once: Option<&IdempotencyKey>,
+    ) -> Result<(DraftRead, BTreeMap<TemplateId, Template>), StoreError> {
         let id = draft.conversation;
         let of_conversation = Place::of(Table::Conversations, keys::conversation(workspace, id));
         let of_lane = Place::of(Table::Messages, keys::conversation_lane(workspace, id));
@@ -90,17 +131,20 @@ impl Store {
         let of_replied =
             draft.reply_to.map(|to| Place::of(Table::Messages, keys::message(workspace, id, to)));
         let of_media: Vec<Place> = draft.media.iter().map(|media| media_place(workspace, *media)).collect();
+        let of_templates = template_places(workspace, templates);
         let places = [&of_conversation, &of_lane].into_iter().chain(&of_answer).chain(&of_replied);
-        let mut rows = self.rows_at(places.chain(&of_media)).await?;
+        let mut rows = self.rows_at(places.chain(&of_media).chain(&of_templates)).await?;
         let answered = of_answer.map(|place| take_answer(&mut rows, &place)).transpose()?.flatten();
         let replied = of_replied.and_then(|place| rows.take(&place));
-        Ok(DraftRead {
+        let templates = take_templates(&mut rows, &of_templates)?;
+        let draft = DraftRead {
             answered,
             conversation: rows.take(&of_conversation).map(conversation).transpose()?,
             last_seq: rows.read::<LaneRow>(&of_lane)?.map_or(0, |lane| lane.seq),
             replied: replied.map(message).transpose()?,
             media: take_media(&mut rows, &of_media)?,
-        })
+        };
+        Ok((draft, templates))
     }
 
     /// A message of this conversation (strongly consistent read). One round trip.

@@ -3,7 +3,7 @@
 use domain::message::received::{Card, Location, ReceivedContent, ReceivedText, Said};
 use serde::Serialize;
 
-use super::TemplateContentView;
+use super::template_content::TemplateContentView;
 
 /// The object `content` of a message. `type` in the payload says which one it is.
 #[derive(Debug, Serialize)]
