@@ -15,18 +15,18 @@ mod left;
 mod line;
 mod messages;
 mod moves;
+mod piece;
 mod preferences;
 mod repeats;
 mod statuses;
 mod templates;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
-use provider::webhook::{Piece, Subject, read};
 use queue::{Inbound, InboundQueue, process_counted};
 use runtime::Metrics;
 use runtime::metrics::Inbox as Counts;
-use store::{Bucket, FailureBucket, Store, StoreError};
-use tokio::time::{Instant, timeout_at};
+use store::{Bucket, FailureBucket, Store};
+use tokio::time::Instant;
 
 use invocation::Invocation;
 
@@ -65,41 +65,4 @@ impl Inbox {
         metrics.put((), &invocation.counted);
         response
     }
-}
-
-/// Why a piece is not done.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("the time of the invocation is up")]
-    TimeUp,
-}
-
-/// Processes a piece, and gives it up at the end of its time. That is as if the function had died at this call, so the
-/// repeat finishes it.
-async fn in_time(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), Failure> {
-    // Boxed, because the type of the future is as deep as the compiler permits.
-    match timeout_at(invocation.ends_at(), Box::pin(process(invocation, inbound))).await {
-        Ok(processed) => Ok(processed?),
-        Err(_) => Err(Failure::TimeUp),
-    }
-}
-
-async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), StoreError> {
-    let Inbound { account, field, .. } = inbound;
-    match read(&piece(inbound)) {
-        Subject::Line(line, items) => line::process(invocation, inbound, &line, items).await,
-        Subject::Template(event) => templates::process(invocation, inbound, &event).await.map(drop),
-        Subject::Other => {
-            tracing::warn!(account, field, "a change that the service only counts");
-            invocation.counted.other_changes.add(1);
-            Ok(())
-        }
-    }
-}
-
-fn piece(inbound: &Inbound) -> Piece {
-    let Inbound { account, field, value, ranks, .. } = inbound.clone();
-    Piece { account, field, value, ranks }
 }

@@ -16,7 +16,7 @@ use queue::{Inbound, Outcome, caught};
 use store::StoreError;
 
 use crate::invocation::Invocation;
-use crate::{Failure, in_time, piece};
+use crate::piece::{Failure, in_time, piece};
 
 /// The delivery of a piece at which it is divided, before anything else.
 const DIVIDED_AT: u32 = 3;

@@ -76,14 +76,11 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         app_secret: app.app_secret.clone(),
         webhook_url: format!("{}/api/v1/whatsapp/{}", urls.provider_events_url, app.app_id),
     });
-    let workspaces = if options.demo {
-        let mut workspaces =
-            demo::provision(&progress, &checkout, &console, &receiver, &landing.url()).await?;
+    let mut workspaces = Vec::new();
+    if options.demo {
+        workspaces = demo::provision(&progress, &checkout, &console, &receiver, &landing.url()).await?;
         demo::work(&progress, &mut workspaces, &urls.api_url, &receiver).await?;
-        workspaces
-    } else {
-        Vec::new()
-    };
+    }
     open(&landing, &urls, &workspaces);
 
     let stack = StackFile {

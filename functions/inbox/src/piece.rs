@@ -1,0 +1,46 @@
+//! One piece: which line, template or other change it is about.
+
+use provider::webhook::{Piece, Subject, read};
+use queue::Inbound;
+use store::StoreError;
+use tokio::time::timeout_at;
+
+use crate::invocation::Invocation;
+use crate::{line, templates};
+
+/// Why a piece is not done.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the time of the invocation is up")]
+    TimeUp,
+}
+
+/// Processes a piece, and gives it up at the end of its time. That is as if the function had died at this call, so the
+/// repeat finishes it.
+pub(crate) async fn in_time(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), Failure> {
+    // Boxed, because the type of the future is as deep as the compiler permits.
+    match timeout_at(invocation.ends_at(), Box::pin(process(invocation, inbound))).await {
+        Ok(processed) => Ok(processed?),
+        Err(_) => Err(Failure::TimeUp),
+    }
+}
+
+async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), StoreError> {
+    let Inbound { account, field, .. } = inbound;
+    match read(&piece(inbound)) {
+        Subject::Line(line, items) => line::process(invocation, inbound, &line, items).await,
+        Subject::Template(event) => templates::process(invocation, inbound, &event).await.map(drop),
+        Subject::Other => {
+            tracing::warn!(account, field, "a change that the service only counts");
+            invocation.counted.other_changes.add(1);
+            Ok(())
+        }
+    }
+}
+
+pub(crate) fn piece(inbound: &Inbound) -> Piece {
+    let Inbound { account, field, value, ranks, .. } = inbound.clone();
+    Piece { account, field, value, ranks }
+}
