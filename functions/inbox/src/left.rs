@@ -1,8 +1,8 @@
 //! The items of a piece that are not done. Some are queued again as a piece of their own, and the others are left for
 //! the repeat of the whole piece.
 //!
-//! A customer's messages stay in their order: as soon as one is not done, the later ones are not begun, and share what
-//! becomes of it.
+//! Items are independent of each other: messages are read in the order of their times, in whichever order they are stored.
+//! Only a move holds what follows it: a message from the new number would make another contact of the customer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,14 +26,17 @@ pub(crate) struct Left<'a> {
 }
 
 impl<'a> Left<'a> {
-    /// Takes the item if it must not be begun before an earlier one of its customer is done.
+    /// Takes the item if it must not be begun before the move of its customer is done.
     pub(crate) fn holds(&mut self, item: &'a Item) -> bool {
-        if self.failed.iter().any(|failed| is_of_same_customer(failed, item)) {
+        let holds = |before: &&Item| is_move(before) && is_of_same_customer(before, item);
+        if self.failed.iter().any(|failed| holds(failed)) {
             self.failed.push(item);
             return true;
         }
-        let before = self.waiting.iter().find(|(waiting, _)| is_of_same_customer(waiting, item));
-        let Some(delay) = before.map(|(_, wait)| wait.delay) else { return false };
+        let Some(delay) = self.waiting.iter().find(|(waiting, _)| holds(waiting)).map(|(_, wait)| wait.delay)
+        else {
+            return false;
+        };
         self.waiting.push((item, Wait::of(delay)));
         true
     }
@@ -82,6 +85,10 @@ fn file_since(of: &Inbound, item: &Item, wait: &Wait) -> Option<(String, Timesta
         }
         Item::Status(_) | Item::Preference(_) => None,
     }
+}
+
+fn is_move(item: &Item) -> bool {
+    matches!(item, Item::Message(message) if matches!(message.content, Content::Moved { .. }))
 }
 
 /// Whether both are messages of one customer. The new ids of a customer who moves are the customer's, too.
@@ -140,6 +147,12 @@ mod tests {
         json!({ "id": id, "from": from, "from_user_id": user_id, "timestamp": "1", "type": "text", "text": text })
     }
 
+    /// A customer moves from one number to another, whose digits are these.
+    fn moves(from: &str, to: &str) -> Value {
+        let system = json!({ "type": "user_changed_number", "wa_id": to.repeat(9) });
+        json!({ "id": format!("m{from}"), "from": from.repeat(9), "timestamp": "1", "type": "system", "system": system })
+    }
+
     fn error() -> StoreError {
         StoreError::Busy("as asked".into())
     }
@@ -166,7 +179,13 @@ mod tests {
 
     #[test]
     fn what_waits_is_queued_again_and_what_failed_is_left_for_the_repeat() {
-        let of = inbound(&["1", "2", "1", "2", "3"].map(|from| text("x", Some(&from.repeat(9)), None)));
+        let of = inbound(&[
+            moves("1", "4"),
+            moves("2", "5"),
+            text("x", Some("111111111"), None),
+            text("x", Some("555555555"), None),
+            text("x", Some("333333333"), None),
+        ]);
         let all = items(of.clone());
         for fails in [false, true] {
             let mut left = Left::default();
@@ -178,11 +197,12 @@ mod tests {
             }
             let held: Vec<bool> = all[2..].iter().map(|item| left.holds(item)).collect();
             assert_eq!(held, [true, fails, false]);
+            assert!(!Left { waiting: vec![(&all[4], WAIT)], ..Left::default() }.holds(&all[4]), "a text holds nothing");
             left.is_late(&all[4]);
             let (rest, delay) = left.rest(&of).unwrap();
             let messages = rest.value["messages"].as_array().unwrap();
             assert_eq!((messages.len(), delay), if fails { (2, WAIT.delay) } else { (3, Duration::ZERO) });
-            assert_eq!(rest.files_since, BTreeMap::from([("x".to_owned(), Timestamp::from_millis(7))]));
+            assert_eq!(rest.files_since, BTreeMap::from([("m1".to_owned(), Timestamp::from_millis(7))]));
             let result = left.result().map_err(|error| error.to_string());
             assert_eq!(result, if fails { Err(error().to_string()) } else { Ok(()) });
         }

@@ -1,4 +1,4 @@
-//! The items of one line, one after another: the messages of one customer stay in their order.
+//! The items of one line, one after another.
 
 use std::time::Duration;
 

@@ -70,7 +70,8 @@ async fn once(
     let reached = from.reached();
     let named = (message.id.as_str(), refers_to(message));
     let ids = store.inbound_ids(workspace, origin.line, named, &reached).await?;
-    let created_at = Received::created_at(message.at, origin.inbound.received_at, store.now());
+    let rank = origin.inbound.ranks.get(&message.id).copied().unwrap_or_default();
+    let created_at = Received::created_at(message.at, rank, origin.inbound.received_at);
     if let Some((conversation, message)) = ids.stored {
         return repeated(store, workspace, conversation, message, created_at).await.map(Some);
     }

@@ -174,6 +174,7 @@ views! {
         id: String = message.id.to_string(),
         conversation_id: String = message.conversation.to_string(),
         workspace_id: String = message.workspace_id.to_string(),
+        sequence: u64 = message.seq,
         direction: &'static str = message.direction().as_str(),
         sender: SenderView = sender(message),
         #[serde(rename = "type")]
@@ -472,6 +473,7 @@ mod tests {
           "id": "00000000-0000-0000-0000-000000000001",
           "conversationId": "00000000-0000-0000-0000-000000000002",
           "workspaceId": "00000000-0000-0000-0000-000000000003",
+          "sequence": 1,
           "direction": "OUTBOUND",
           "sender": {
             "type": "API",
@@ -529,6 +531,7 @@ mod tests {
           "id": "00000000-0000-0000-0000-000000000001",
           "conversationId": "00000000-0000-0000-0000-000000000002",
           "workspaceId": "00000000-0000-0000-0000-000000000003",
+          "sequence": 1,
           "direction": "INTERNAL",
           "sender": {
             "type": "API",

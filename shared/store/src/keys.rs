@@ -408,9 +408,10 @@ pub(crate) fn provider_message(workspace: WorkspaceId, id: &str) -> (String, &'s
 /// The prefix of the sort keys of messages.
 pub(crate) const MESSAGES: &str = "M#";
 
-/// The place of a message in the newest-first list of its conversation (index `list`): the complement of its number.
-pub(crate) fn place(seq: u64) -> String {
-    format!("{:012}", 999_999_999_999_u64.saturating_sub(seq))
+/// The place of a message in the newest-first list of its conversation (index `list`): the complements of its moment and, among
+/// messages of one moment, of its number.
+pub(crate) fn place(at: Timestamp, seq: u64) -> String {
+    format!("{:013}#{:012}", 9_999_999_999_999 - at.as_millis(), 999_999_999_999_u64.saturating_sub(seq))
 }
 
 /// A conversation's lane: its sequence, its lease, and when it is due.

@@ -158,25 +158,25 @@ impl Store {
         item.map(message).transpose()
     }
 
-    /// The messages of a conversation before a number, newest first, at most `limit`, for operators (strongly
-    /// consistent read). The call reads all messages of the conversation, because their rows are in no order: one
+    /// The messages of a conversation before one of this moment and number, newest first, at most `limit`, for operators
+    /// (strongly consistent read). The call reads all messages of the conversation, because their rows are in no order: one
     /// round trip for each megabyte. It keeps no more than a page in memory.
     pub async fn messages_before(
         &self,
         workspace: WorkspaceId,
         conversation: ConversationId,
-        before: Option<u64>,
+        before: Option<(Timestamp, u64)>,
         limit: usize,
     ) -> Result<Vec<Message>, StoreError> {
-        let query = query_messages(workspace, conversation)
-            .filter("seq < :before")
-            .bind(":before", n(before.unwrap_or(u64::MAX)));
+        let query = query_messages(workspace, conversation);
+        let place = |message: &Message| (message.created_at, message.seq);
         let (mut newest, mut page) = (vec![], self.query(query.clone()).await?);
         loop {
             for item in page.items {
                 newest.push(message(item)?);
             }
-            newest.sort_by_key(|message| std::cmp::Reverse(message.seq));
+            newest.retain(|message| before.is_none_or(|before| place(message) < before));
+            newest.sort_by_key(|message| std::cmp::Reverse(place(message)));
             newest.truncate(limit);
             if page.next.is_none() {
                 return Ok(newest);
@@ -229,6 +229,9 @@ impl Store {
                 (Role::Lane, Some(found)) => {
                     let lane: LaneRow = read(found)?;
                     message.seq = lane.seq + 1;
+                    // Otherwise the list would show it before a message that was stored before it, if clocks differ.
+                    let last = lane.last_at.map(Timestamp::from_millis);
+                    message.created_at = last.map_or(message.created_at, |last| last.max(message.created_at));
                     found_lane = Some(lane);
                 }
                 // Without a lane, the conversation was erased since it was read.

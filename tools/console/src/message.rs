@@ -65,7 +65,8 @@ async fn find(
         None => None,
         Some(id) => {
             let last = store.message(workspace, of.conversation, id).await?;
-            Some(Named::Message.found(last, id)?.seq)
+            let last = Named::Message.found(last, id)?;
+            Some((last.created_at, last.seq))
         }
     };
     let found = store.messages_before(workspace, of.conversation, before, limit.rows() + 1).await?;

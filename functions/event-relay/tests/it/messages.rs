@@ -34,6 +34,7 @@ async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
             "id": "ad3f5b7c-9e1a-4c3d-8f5b-7d9f1b3c5e7f",
             "conversationId": "9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f",
             "workspaceId": World::WORKSPACE,
+            "sequence": 1,
             "direction": "OUTBOUND",
             "sender": {"type": "API", "contactId": null},
             "type": "MEDIA",

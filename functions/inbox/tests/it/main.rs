@@ -8,6 +8,7 @@ mod files;
 mod media;
 mod messages;
 mod moves;
+mod order;
 mod preferences;
 mod repeats;
 mod statuses;

@@ -43,10 +43,12 @@ fn of(items: &[Value]) -> Inbound {
 
 fn piece(profile: &str, items: &[Value]) -> Inbound {
     let contacts = json!([{ "wa_id": NUMBER, "profile": { "name": profile } }]);
+    let seconds = items.iter().filter_map(|item| item["timestamp"].as_str()?.parse::<i64>().ok());
+    let last = Timestamp::from_millis(seconds.max().unwrap_or_default() * 1_000);
     Inbound {
         app: ProviderAppId::parse("1042000000001").unwrap(),
         workspace: None,
-        received_at: TestClock::START,
+        received_at: TestClock::START.max(last),
         account: World::ACCOUNT.to_owned(),
         field: "messages".to_owned(),
         value: json!({ "metadata": { "phone_number_id": LINE }, "contacts": contacts, "messages": items }),
@@ -126,7 +128,7 @@ impl Site {
         self.world.db.store().conversation(self.world.workspace, id).await.unwrap().unwrap()
     }
 
-    /// All messages of a conversation, in order.
+    /// All messages of a conversation, in the order of a list, the oldest first.
     async fn messages(&self, id: ConversationId) -> Vec<Message> {
         let store = self.world.db.store();
         let mut all = store.messages_before(self.world.workspace, id, None, 100).await.unwrap();
@@ -144,7 +146,8 @@ impl Site {
     /// The texts of a conversation's messages, in order. Their numbers must have no gap.
     async fn texts(&self, id: ConversationId) -> Vec<String> {
         let messages = self.messages(id).await;
-        let numbers: Vec<u64> = messages.iter().map(|message| message.seq).collect();
+        let mut numbers: Vec<u64> = messages.iter().map(|message| message.seq).collect();
+        numbers.sort_unstable();
         assert_eq!(numbers, (1..=messages.len() as u64).collect::<Vec<_>>());
         messages.iter().map(|message| received(message).text().unwrap_or("-").to_owned()).collect()
     }
@@ -858,7 +861,7 @@ async fn the_window_and_the_last_sight_never_go_back() {
     }
     let created: Vec<Timestamp> =
         site.messages(site.conversations().await[0]).await.iter().map(|message| message.created_at).collect();
-    assert_eq!(created, [600, 900, 300].map(|ago| moment(at(ago))), "numbered as they were stored");
+    assert_eq!(created, [900, 600, 300].map(|ago| moment(at(ago))), "in the order of their times");
 }
 
 #[tokio::test]
@@ -1036,7 +1039,7 @@ impl Site {
 }
 
 #[tokio::test]
-async fn an_error_of_a_customers_message_keeps_the_later_ones_and_stops_nobody_else() {
+async fn an_error_of_a_message_stops_no_other_one() {
     let site = Site::start().await;
     let piece = of(&[
         text("wamid.1", "1"),
@@ -1044,12 +1047,14 @@ async fn an_error_of_a_customers_message_keeps_the_later_ones_and_stops_nobody_e
         from(BOB, text("wamid.3", "3")),
         text("wamid.4", "4"),
     ]);
+    let ranks = [("wamid.2".to_owned(), 1), ("wamid.4".to_owned(), 2)].into();
+    let piece = Inbound { ranks, ..piece };
     site.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
     assert_eq!(site.process(std::slice::from_ref(&piece)).await.len(), 1, "the piece is repeated");
-    assert_eq!((site.all_texts().await, site.queued()), (vec![vec!["3".to_owned()]], vec![]));
+    assert_eq!((site.all_texts().await, site.queued()), (vec![vec!["2".to_owned(), "4".to_owned()], vec!["3".to_owned()]], vec![]));
     site.done(&[piece]).await;
     assert_eq!(site.all_texts().await, [vec!["1", "2", "4"], vec!["3"]]);
-    assert_eq!(site.sum("InboxItemsProcessed"), 1 + 4);
+    assert_eq!(site.sum("InboxItemsProcessed"), 3 + 4);
 }
 
 #[tokio::test]

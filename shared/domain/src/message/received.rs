@@ -111,10 +111,13 @@ impl Received {
         ConversationId::from_uuid(derived(&CONVERSATIONS, workspace, provider_message_id))
     }
 
-    /// When the message was created: the provider's time. It is not after `now`, and not so long ago that the
-    /// provider would no longer repeat it.
-    pub fn created_at(at: Timestamp, received_at: Timestamp, now: Timestamp) -> Timestamp {
-        at.max(received_at.minus(Self::OLDEST)).min(now)
+    /// When the message was created: the provider's time, which has whole seconds, and a millisecond for each message of
+    /// the customer that came before it in the same second and webhook (`rank`). The provider's time is not after the
+    /// receipt, and not so long ago that the provider would no longer repeat it. So it does not depend on when the message
+    /// is processed.
+    pub fn created_at(at: Timestamp, rank: u16, received_at: Timestamp) -> Timestamp {
+        let at = at.max(received_at.minus(Self::OLDEST)).min(received_at);
+        at.plus(Duration::from_millis(rank.into()))
     }
 }
 

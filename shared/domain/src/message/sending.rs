@@ -247,7 +247,8 @@ impl OnboardingPlan {
         (self.done..self.steps.len()).map(|step| step as u64 + 1)
     }
 
-    /// The next step as a message, and the plan with this step done. `None` if all steps are done.
+    /// The next step as a message, and the plan with this step done. `None` if all steps are done. The message is of the moment
+    /// of the plan, because it is sent before what was written after that, and lists show messages in the order of sending.
     pub fn next_message(&self, id: MessageId, now: Timestamp) -> Option<(Message, Self)> {
         let content = Content::Template(self.steps.get(self.done)?.clone());
         let message = Message {
@@ -261,7 +262,7 @@ impl OnboardingPlan {
             reply_to: None,
             recipients: self.recipients.clone(),
             progress: Progress::default(),
-            created_at: now,
+            created_at: self.created_at,
             updated_at: now,
             version: 1,
         };

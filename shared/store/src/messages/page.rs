@@ -57,7 +57,7 @@ impl Store {
         let places: Vec<Place> = found.hits.iter().map(|hit| place(hit.row)).collect();
         let rows = self.rows_at(&places).await?.into_items();
         let mut items = rows.map(message).collect::<Result<Vec<_>, _>>()?;
-        items.sort_by_key(|message| Reverse(message.seq));
+        items.sort_by_key(|message| Reverse((message.created_at, message.seq)));
         Ok(Page { items, next: found.next })
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn message_item(
     let key = keys::message(message.workspace_id, message.conversation, message.id);
     let mut item = row(key, "message", message)?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
-    item.insert(LIST_SK.to_owned(), s(keys::place(message.seq)));
+    item.insert(LIST_SK.to_owned(), s(keys::place(message.created_at, message.seq)));
     item.insert(DIRECTION.to_owned(), s(message.direction().as_str()));
     Ok(expiring(item, message.created_at, kept))
 }
@@ -379,11 +379,15 @@ mod tests {
     }
 
     #[test]
-    fn a_message_with_a_higher_number_sorts_first() {
-        let place = |seq| {
-            text(&message_item(&Message { seq, ..full(written()) }, None, "r").unwrap(), LIST_SK).to_owned()
+    fn a_later_message_sorts_first_and_among_those_of_one_moment_the_one_with_a_higher_number() {
+        let place = |(at, seq)| {
+            let created_at = Timestamp::from_millis(at);
+            let message = Message { seq, created_at, ..full(written()) };
+            text(&message_item(&message, None, "r").unwrap(), LIST_SK).to_owned()
         };
-        let places = [1, 2, 9, 10, 11, 99_999, 100_000, u64::from(u32::MAX)].map(place);
+        let all = [(0, 9), (1, 2), (1, 10), (999, 1), (1_767_323_045_678, 7), (1_767_323_045_679, 1)];
+        let numbers = [2, 9, 10, 11, 99_999, 100_000, u64::from(u32::MAX)].map(|seq| (1_767_323_045_679, seq));
+        let places: Vec<String> = all.into_iter().chain(numbers).map(place).collect();
         assert!(places.is_sorted_by(|one, next| one > next), "{places:?}");
     }
 

@@ -49,6 +49,7 @@ fn a_customers_text_shows_its_sender_and_what_it_answers() {
       "id": "762027c9-e625-5b02-bd0e-d7c6c73a43ab",
       "conversationId": "00000000-0000-0000-0000-000000000002",
       "workspaceId": "00000000-0000-0000-0000-000000000003",
+      "sequence": 1,
       "direction": "INBOUND",
       "sender": {
         "type": "CUSTOMER",
