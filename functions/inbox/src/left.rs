@@ -29,7 +29,7 @@ impl<'a> Left<'a> {
     /// Takes the item if it must not be begun before the move of its customer is done.
     pub(crate) fn holds(&mut self, item: &'a Item) -> bool {
         let holds = |before: &&Item| is_move(before) && is_of_same_customer(before, item);
-        if self.failed.iter().any(|failed| holds(failed)) {
+        if self.failed.iter().any(&holds) {
             self.failed.push(item);
             return true;
         }
@@ -83,7 +83,7 @@ fn file_since(of: &Inbound, item: &Item, wait: &Wait) -> Option<(String, Timesta
             let before = of.files_since.get(&message.id).copied();
             Some((message.id.clone(), wait.file_since.or(before)?))
         }
-        Item::Status(_) | Item::Preference(_) => None,
+        Item::Status(_) | Item::Preference(_) | Item::Notice(_) => None,
     }
 }
 
@@ -103,7 +103,7 @@ fn people(item: &Item) -> Vec<&Customer> {
             Content::Moved { to, .. } => vec![&message.from, to],
             _ => vec![&message.from],
         },
-        Item::Status(_) | Item::Preference(_) => vec![],
+        Item::Status(_) | Item::Preference(_) | Item::Notice(_) => vec![],
     }
 }
 
@@ -197,7 +197,10 @@ mod tests {
             }
             let held: Vec<bool> = all[2..].iter().map(|item| left.holds(item)).collect();
             assert_eq!(held, [true, fails, false]);
-            assert!(!Left { waiting: vec![(&all[4], WAIT)], ..Left::default() }.holds(&all[4]), "a text holds nothing");
+            assert!(
+                !Left { waiting: vec![(&all[4], WAIT)], ..Left::default() }.holds(&all[4]),
+                "a text holds nothing"
+            );
             left.is_late(&all[4]);
             let (rest, delay) = left.rest(&of).unwrap();
             let messages = rest.value["messages"].as_array().unwrap();

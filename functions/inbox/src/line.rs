@@ -90,6 +90,7 @@ fn needs_claim(item: &Item) -> bool {
         Item::Status(_) => false,
         Item::Message(message) => matches!(message.content, Content::Moved { .. }),
         Item::Preference(_) => true,
+        Item::Notice(_) => false,
     }
 }
 
@@ -105,5 +106,9 @@ async fn one(invocation: &Invocation<'_>, origin: Origin<'_>, item: &Item) -> Re
             _ => messages::process(invocation, origin, message).await,
         },
         Item::Preference(preference) => preferences::process(invocation, origin, preference).await,
+        Item::Notice(kind) => {
+            tracing::info!(workspace = %origin.workspace, kind, "what is no message of a customer");
+            Ok(Processed::Dropped("it is no message of a customer"))
+        }
     }
 }

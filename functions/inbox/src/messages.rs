@@ -155,8 +155,13 @@ fn arrival(
     what: ReceivedContent,
     created_at: Timestamp,
 ) -> Arrival {
-    let received =
-        Received { contact, channel: origin.line.clone(), provider_message_id: message.id.clone(), what };
+    let received = Received {
+        contact,
+        channel: origin.line.clone(),
+        provider_message_id: message.id.clone(),
+        what,
+        extras: message.extras.clone(),
+    };
     // A reaction names its message in its content.
     let is_answer = message.answers.is_some();
     Arrival { received, reply_to: answered(ids).filter(|_| is_answer), created_at }
@@ -193,11 +198,19 @@ async fn content(
                 },
             };
             let file = file.clone().map(|(media, size)| media.attached(size));
-            ReceivedContent::File { sent_as: sent.sent_as, file, caption: sent.caption.clone() }
+            ReceivedContent::File {
+                sent_as: sent.sent_as,
+                file,
+                caption: sent.caption.clone(),
+                voice: sent.voice,
+                animated: sent.animated,
+            }
         }
-        Content::Reaction { emoji, .. } => {
-            ReceivedContent::Reaction { to: answered(ids), emoji: emoji.clone() }
-        }
+        Content::Reaction { to, emoji } => ReceivedContent::Reaction {
+            to: answered(ids),
+            provider_message_id: to.clone(),
+            emoji: emoji.clone(),
+        },
         // This is processed as a move, and not as a message.
         Content::Moved { .. } => ReceivedContent::Said(Said::unsupported("system")),
     }))

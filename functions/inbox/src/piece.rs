@@ -32,6 +32,11 @@ async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), S
     match read(&piece(inbound)) {
         Subject::Line(line, items) => line::process(invocation, inbound, &line, items).await,
         Subject::Template(event) => templates::process(invocation, inbound, &event).await.map(drop),
+        Subject::Ignored => {
+            tracing::info!(account, field, "a change of a kind that the service does not need");
+            invocation.counted.items_dropped.add(1);
+            Ok(())
+        }
         Subject::Other => {
             tracing::warn!(account, field, "a change that the service only counts");
             invocation.counted.other_changes.add(1);

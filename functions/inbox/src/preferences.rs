@@ -57,7 +57,14 @@ fn texts_of(content: &Content) -> Option<(Vec<&str>, ChoiceSource)> {
             (payload.iter().chain([text]).collect(), ChoiceSource::Button)
         }
         Content::Said(Said::InteractiveReply { id, title, .. }) => (vec![id, title], ChoiceSource::Button),
-        Content::Said(Said::Location(_) | Said::Contacts(_) | Said::Unsupported(_))
+        Content::Said(
+            Said::Location(_)
+            | Said::Contacts(_)
+            | Said::FlowReply { .. }
+            | Said::CallPermissionReply { .. }
+            | Said::Order(_)
+            | Said::Unsupported(_),
+        )
         | Content::Reaction { .. }
         | Content::Moved { .. } => return None,
     };

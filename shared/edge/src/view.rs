@@ -4,7 +4,7 @@
 mod received;
 mod template_content;
 
-pub use received::{CardView, ContentView};
+pub use received::{CardView, ContentView, OrderItemView, ProviderErrorView, ReferredProductView};
 pub use template_content::TemplateContentView;
 
 use std::collections::BTreeMap;
@@ -13,6 +13,7 @@ use domain::attribute::{AttributeDefinition, ClosedValue};
 use domain::choices::Held;
 use domain::media::Declared;
 use domain::message::Content;
+use domain::message::received::{Extras, Raw};
 use domain::message::summary::Tally;
 use domain::sending::{PartError, in_words};
 use domain::{
@@ -21,6 +22,7 @@ use domain::{
     Part, Summary, Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// Representations, each as its function and its type. A row is a field: its name in camel case, its type, its value.
 macro_rules! views {
@@ -182,6 +184,14 @@ views! {
         message_body: Option<&'a str> = body_of(message),
         /// `null` for what the workspace writes and for a customer's text: the other fields show it.
         content: Option<ContentView<'a>> = message_content(message),
+        referral: Option<Map<String, Value>> = extras_of(message).and_then(|extras| extras.referral.as_ref()).map(received::referral),
+        referred_product: Option<ReferredProductView<'a>> =
+            extras_of(message).and_then(|extras| extras.referred_product.as_ref()).map(received::referred_product),
+        forwarded: Option<&'static str> = extras_of(message).map(|extras| extras.forwarded.as_str()),
+        provider_errors: Vec<ProviderErrorView<'a>> =
+            extras_of(message).map_or(&[][..], |extras| &extras.errors).iter().map(received::provider_error).collect(),
+        raw: Option<Value> = raw_of(message).map(received::raw),
+        raw_truncated: bool = raw_of(message).is_some_and(Raw::is_cut),
         media_ids: Vec<String> = message.files().iter().map(|file| file.media.to_string()).collect(),
         reply_to_message_id: Option<String> = message.reply_to.map(|id| id.to_string()),
         enable_external_broadcast: bool = message.is_broadcast(),
@@ -358,7 +368,7 @@ fn body_of(message: &Message) -> Option<&str> {
 /// The object `content` of a message: what a customer's message shows that is neither a text nor the id of a file.
 pub fn message_content(message: &Message) -> Option<ContentView<'_>> {
     match &message.content {
-        Content::Received(received) => received::content(&received.what),
+        Content::Received(received) => received::content(&received.what, &received.extras),
         Content::Template(content) => {
             Some(ContentView::Template(template_content::template_content(content)))
         }
@@ -373,6 +383,17 @@ fn error_detail(error: &PartError) -> Option<&str> {
 /// What to do about [`PartError::OUTSIDE_WINDOW`].
 const SEND_A_TEMPLATE: &str =
     "The customer has not written for 24 hours. Send a template: POST /messages with `template`.";
+
+fn extras_of(message: &Message) -> Option<&Extras> {
+    match &message.content {
+        Content::Received(received) => Some(&*received.extras),
+        Content::Written { .. } | Content::Template(_) => None,
+    }
+}
+
+fn raw_of(message: &Message) -> Option<&Raw> {
+    extras_of(message)?.raw.as_ref()
+}
 
 /// The body of an event whose data was erased with the person that it was about. It has the same id and says
 /// what type the event had.
@@ -482,6 +503,12 @@ mod tests {
           "type": "MEDIA",
           "messageBody": "Hello",
           "content": null,
+          "referral": null,
+          "referredProduct": null,
+          "forwarded": null,
+          "providerErrors": [],
+          "raw": null,
+          "rawTruncated": false,
           "mediaIds": [
             "00000000-0000-0000-0000-000000000005"
           ],
@@ -540,6 +567,12 @@ mod tests {
           "type": "TEXT",
           "messageBody": null,
           "content": null,
+          "referral": null,
+          "referredProduct": null,
+          "forwarded": null,
+          "providerErrors": [],
+          "raw": null,
+          "rawTruncated": false,
           "mediaIds": [],
           "replyToMessageId": null,
           "enableExternalBroadcast": false,
@@ -572,7 +605,7 @@ mod tests {
         template.parts[0].text = Some("Hi Ana: 7".to_owned());
         template.parts[0].error = Some(PartError::of("132001").because("It does not exist."));
         template.parts[1].error = Some(PartError::of(PartError::OUTSIDE_WINDOW));
-        let shown: serde_json::Value = serde_json::from_str(&shown(&template)).unwrap();
+        let shown: Value = serde_json::from_str(&shown(&template)).unwrap();
         let content = serde_json::json!({
             "templateId": uuid(7).to_string(),
             "name": "order_sent",
@@ -585,12 +618,12 @@ mod tests {
         assert_eq!((&shown["content"], &parts[0]["text"]), (&content, &"Hi Ana: 7".into()));
         assert_eq!(
             (&parts[0]["errorDetail"], &parts[1]["text"]),
-            (&"It does not exist.".into(), &serde_json::Value::Null)
+            (&"It does not exist.".into(), &Value::Null)
         );
         assert_eq!(parts[1]["errorDetail"], SEND_A_TEMPLATE);
         assert_eq!(
             (&shown["messageBody"], &shown["mediaIds"]),
-            (&serde_json::Value::Null, &serde_json::json!([uuid(5).to_string()]))
+            (&Value::Null, &serde_json::json!([uuid(5).to_string()]))
         );
         assert_eq!(shown["enableExternalBroadcast"], true);
         assert_eq!((&shown["type"], &shown["direction"]), (&"TEMPLATE".into(), &"OUTBOUND".into()));

@@ -21,6 +21,9 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// disabled the endpoint before the relay tried again.
 const PATIENCE: u32 = 3_000;
 
+/// The place of a message in the list of its conversation: its moment, then its number.
+type Place<'a> = (&'a str, u64);
+
 impl Simulation {
     /// Waits until all clients are done, with the sweeper's run of each minute.
     pub(crate) async fn act(&self) {
@@ -399,14 +402,15 @@ impl Simulation {
 
     /// The list of each conversation's messages is complete and in order, and so is that of each user's conversations.
     async fn check_lists_of_messages(&self, tenant: &Tenant, rows: &[Value]) {
-        let mut by_conversation: BTreeMap<String, Vec<(u64, String)>> = BTreeMap::new();
+        let mut by_conversation: BTreeMap<String, Vec<(Place<'_>, String)>> = BTreeMap::new();
         for row in rows.iter().filter(|row| is_of(row, tenant)) {
             let number = row["seq"]["N"].as_str().and_then(|text| text.parse().ok());
-            let Some((of, (number, id))) = of_key(row).zip(number.zip(text(&row["id"]))) else { continue };
-            by_conversation.entry(of.to_owned()).or_default().push((number, id.to_owned()));
+            let place = text(&row["createdAt"]).zip(number);
+            let Some((of, (place, id))) = of_key(row).zip(place.zip(text(&row["id"]))) else { continue };
+            by_conversation.entry(of.to_owned()).or_default().push((place, id.to_owned()));
         }
         for (conversation, mut stored) in by_conversation {
-            stored.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+            stored.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
             let stored: Vec<String> = stored.into_iter().map(|(_, id)| id).collect();
             let event = tenant.event("messages-list.json").path("conversationId", &conversation);
             let listed = self.pages_of("messages", event, &[]).await;

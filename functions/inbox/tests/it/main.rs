@@ -5,6 +5,7 @@
 
 mod bodies;
 mod files;
+mod kinds;
 mod media;
 mod messages;
 mod moves;

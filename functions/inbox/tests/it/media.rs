@@ -113,6 +113,8 @@ fn photo() -> MediaFile {
         sha256: Some(hex(PHOTO)),
         caption: None,
         filename: None,
+        voice: None,
+        animated: None,
     }
 }
 

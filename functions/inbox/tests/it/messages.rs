@@ -391,7 +391,7 @@ async fn a_reaction_names_its_message_and_its_removal_has_no_emoji() {
     let shown: Vec<_> = messages[1..]
         .iter()
         .map(|message| match &received(message).what {
-            ReceivedContent::Reaction { to, emoji } => {
+            ReceivedContent::Reaction { to, emoji, .. } => {
                 (*to, emoji.as_ref().map(|emoji| emoji.as_str()), message.reply_to)
             }
             other => panic!("{other:?}"),
@@ -982,6 +982,7 @@ async fn a_number_or_an_id_that_changes_hands_between_reads_makes_no_message_of_
             channel: line,
             provider_message_id: "wamid.1".to_owned(),
             what: ReceivedContent::Said(Said::text("Hola")),
+            extras: Default::default(),
         };
         let arrival = Arrival { received, reply_to: None, created_at: store.now() };
         let new = NewInbound { contact: &ana, conversation: &talk, arrival: &arrival, file: None };
@@ -1051,7 +1052,10 @@ async fn an_error_of_a_message_stops_no_other_one() {
     let piece = Inbound { ranks, ..piece };
     site.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
     assert_eq!(site.process(std::slice::from_ref(&piece)).await.len(), 1, "the piece is repeated");
-    assert_eq!((site.all_texts().await, site.queued()), (vec![vec!["2".to_owned(), "4".to_owned()], vec!["3".to_owned()]], vec![]));
+    assert_eq!(
+        (site.all_texts().await, site.queued()),
+        (vec![vec!["2".to_owned(), "4".to_owned()], vec!["3".to_owned()]], vec![])
+    );
     site.done(&[piece]).await;
     assert_eq!(site.all_texts().await, [vec!["1", "2", "4"], vec!["3"]]);
     assert_eq!(site.sum("InboxItemsProcessed"), 3 + 4);

@@ -42,7 +42,9 @@ impl Site {
 
     /// The texts of the only conversation as a list shows them, the oldest first.
     async fn shown(&self) -> Vec<String> {
-        let [home] = &self.world.db.rows_from(Table::Conversations, "C")[..] else { panic!("one conversation") };
+        let [home] = &self.world.db.rows_from(Table::Conversations, "C")[..] else {
+            panic!("one conversation")
+        };
         let conversation = ConversationId::parse(home["id"]["S"].as_str().unwrap()).unwrap();
         let (mut shown, mut after): (Vec<Message>, _) = (vec![], None);
         loop {
@@ -97,10 +99,11 @@ async fn twenty_messages_of_one_second_are_read_in_their_order_however_their_pie
 #[tokio::test]
 async fn two_webhooks_at_the_same_time_are_read_in_the_order_of_their_seconds() {
     let site = Site::start().await;
-    let (first, second): (Vec<Value>, Vec<Value>) = (0..20).map(|n| text(n, (n / 4) as i64)).partition(|text| {
-        let id = text["id"].as_str().unwrap().trim_start_matches("wamid.");
-        (id.parse::<usize>().unwrap() / 4) % 2 == 0
-    });
+    let (first, second): (Vec<Value>, Vec<Value>) =
+        (0..20).map(|n| text(n, (n / 4) as i64)).partition(|text| {
+            let id = text["id"].as_str().unwrap().trim_start_matches("wamid.");
+            (id.parse::<usize>().unwrap() / 4) % 2 == 0
+        });
     let pieces = [site.pieces(&[&second]), site.pieces(&[&first])].concat();
     assert!(site.process(&pieces).await.is_empty());
     assert_eq!(site.shown().await, numbers(0..20));

@@ -34,6 +34,12 @@ pub enum MessageType {
     InteractiveReply,
     /// A reaction to a message, or its removal.
     Reaction,
+    /// The answer of a Flow.
+    FlowReply,
+    /// An order of products.
+    Order,
+    /// Whether the business may call the customer.
+    CallPermissionReply,
     /// A message that the provider does not pass on, or of a kind that this release does not know.
     Unsupported,
 }
@@ -54,6 +60,9 @@ words!(
         ButtonReply: "BUTTON_REPLY",
         InteractiveReply: "INTERACTIVE_REPLY",
         Reaction: "REACTION",
+        FlowReply: "FLOW_REPLY",
+        Order: "ORDER",
+        CallPermissionReply: "CALL_PERMISSION_REPLY",
         Unsupported: "UNSUPPORTED",
     }
 );
@@ -79,6 +88,9 @@ impl ReceivedContent {
             Self::Said(Said::Contacts(_)) => MessageType::Contacts,
             Self::Said(Said::ButtonReply { .. }) => MessageType::ButtonReply,
             Self::Said(Said::InteractiveReply { .. }) => MessageType::InteractiveReply,
+            Self::Said(Said::FlowReply { .. }) => MessageType::FlowReply,
+            Self::Said(Said::Order(_)) => MessageType::Order,
+            Self::Said(Said::CallPermissionReply { .. }) => MessageType::CallPermissionReply,
             Self::Said(Said::Unsupported(_)) => MessageType::Unsupported,
             Self::File { sent_as, .. } => match sent_as {
                 SentAs::Image => MessageType::Image,

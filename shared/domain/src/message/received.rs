@@ -1,8 +1,10 @@
 //! Messages of customers: what the provider passes on, within limits that keep a row and an event small enough.
 
+mod extras;
 mod said;
 
-pub use said::{Card, Degrees, Location, ReceivedText, Said};
+pub use extras::{Extras, Forwarded, ProviderError, Raw, Referral, ReferralField, ReferredProduct};
+pub use said::{Card, ChoiceKind, Degrees, Location, Order, OrderItem, ReceivedText, Said};
 
 use std::fmt;
 use std::time::Duration;
@@ -32,6 +34,8 @@ pub struct Received {
     pub provider_message_id: String,
     /// What the customer sent.
     pub what: ReceivedContent,
+    /// What the provider says beside it.
+    pub extras: Box<Extras>,
 }
 
 /// What a customer sent. Its debug output is redacted.
@@ -47,11 +51,17 @@ pub enum ReceivedContent {
         file: Result<Attached, FileMissing>,
         /// The text below the file.
         caption: Option<ReceivedText>,
+        /// Whether a sound was recorded in the chat.
+        voice: Option<bool>,
+        /// Whether a sticker moves.
+        animated: Option<bool>,
     },
     /// A reaction to a message.
     Reaction {
         /// The message, if the service knows it.
         to: Option<MessageId>,
+        /// The provider's id of the message.
+        provider_message_id: String,
         /// The emoji. If it is absent, the customer removed the reaction.
         emoji: Option<ReceivedText>,
     },
@@ -76,13 +86,22 @@ impl Received {
     /// How old a message may be when it is received. The provider repeats a webhook for seven days.
     const OLDEST: Duration = days(8);
 
-    /// The text of the message: its text, its caption, the text of the button or the title of the choice.
+    /// The text of the message: its text, its caption, the text of the button, of the Flow's answer or of the order, or the
+    /// title of the choice.
     pub fn text(&self) -> Option<&str> {
         let text = match &self.what {
             ReceivedContent::Said(Said::Text(text) | Said::ButtonReply { text, .. }) => Some(text),
             ReceivedContent::Said(Said::InteractiveReply { title, .. }) => Some(title),
+            ReceivedContent::Said(Said::FlowReply { text, .. } | Said::Order(Order { text, .. })) => {
+                text.as_ref()
+            }
             ReceivedContent::File { caption, .. } => caption.as_ref(),
-            ReceivedContent::Said(Said::Location(_) | Said::Contacts(_) | Said::Unsupported(_))
+            ReceivedContent::Said(
+                Said::Location(_)
+                | Said::Contacts(_)
+                | Said::CallPermissionReply { .. }
+                | Said::Unsupported(_),
+            )
             | ReceivedContent::Reaction { .. } => None,
         };
         text.map(ReceivedText::as_str)

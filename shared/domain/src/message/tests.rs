@@ -220,13 +220,27 @@ fn a_message_goes_to_customers_unless_it_is_a_note_or_from_one_and_may_have_file
     let template = Content::Template(Requested { template, parameters: Default::default() }.into());
     let received = |what| {
         let (contact, channel) = (id(ContactId::from_uuid, 11), ChannelId::parse("line-a").unwrap());
-        Content::Received(Received { contact, channel, provider_message_id: "wamid.1".to_owned(), what })
+        Content::Received(Received {
+            contact,
+            channel,
+            provider_message_id: "wamid.1".to_owned(),
+            what,
+            extras: Default::default(),
+        })
     };
-    let sent_file = ReceivedContent::File { sent_as: SentAs::Image, file: Ok(image()), caption: None };
+    let sent_file = ReceivedContent::File {
+        sent_as: SentAs::Image,
+        file: Ok(image()),
+        caption: None,
+        voice: None,
+        animated: None,
+    };
     let lost_file = ReceivedContent::File {
         sent_as: SentAs::Image,
         file: Err(crate::media::FileMissing::Gone),
         caption: None,
+        voice: None,
+        animated: None,
     };
     let note = Content::Written { body: None, media: vec![audio()], broadcast: false };
     let rows = [

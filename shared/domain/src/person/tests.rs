@@ -88,6 +88,7 @@ fn what_a_customer_wrote_goes_with_the_customer_only() {
             channel: ChannelId::parse("line").unwrap(),
             provider_message_id: "wamid.1".to_owned(),
             what: ReceivedContent::Said(Said::text("Hola")),
+            extras: Default::default(),
         };
         let written = Message { content: Content::Received(received), ..message(&[], later) };
         assert_eq!(ana.has_message(&written, NOW), goes, "{writer}");

@@ -1,10 +1,14 @@
 //! What a piece of a webhook says, in the service's own terms.
 //!
-//! The provider adds fields and kinds at any time. An unknown kind of message is [`Said::Unsupported`], and
-//! an item without an id or a sender is left out, because nothing can be done about it.
+//! The provider adds fields and kinds at any time. An unknown kind of message is [`Said::Unsupported`]. Each leaf of a message is
+//! mapped, in the list of ignored leaves, or kept raw. An item without an id or a sender is left out, because nothing can be
+//! done about it.
+
+mod leaves;
+mod message;
 
 use domain::media::SentAs;
-use domain::message::received::{Card, Degrees, Location, ReceivedText, Said};
+use domain::message::received::{Extras, ReceivedText, Said};
 use domain::{ChannelId, PhoneKey, Reached, Timestamp};
 use serde_json::Value;
 
@@ -19,6 +23,8 @@ pub enum Subject {
     Template(TemplateEvent),
     /// A change that the service only counts: of the account, the quality of a line, and so on.
     Other,
+    /// A change of a kind that the service does not need, such as the history of a line. Nobody must look at it.
+    Ignored,
 }
 
 /// One item of a line.
@@ -30,6 +36,8 @@ pub enum Item {
     Message(Incoming),
     /// A customer wants no marketing messages, or wants them again.
     Preference(Preference),
+    /// Something that is no message of a customer to the business, by the provider's word: it is only counted.
+    Notice(String),
 }
 
 /// A customer as the provider names one. At least one of the two ids is present.
@@ -91,6 +99,8 @@ pub struct Incoming {
     pub answers: Option<String>,
     /// The content.
     pub content: Content,
+    /// What the provider says beside the content.
+    pub extras: Box<Extras>,
 }
 
 /// The content of a customer's message.
@@ -131,6 +141,10 @@ pub struct MediaFile {
     pub caption: Option<ReceivedText>,
     /// The name of a document.
     pub filename: Option<String>,
+    /// Whether a sound was recorded in the chat.
+    pub voice: Option<bool>,
+    /// Whether a sticker moves.
+    pub animated: Option<bool>,
 }
 
 /// A customer's choice about marketing messages.
@@ -186,9 +200,31 @@ pub fn read(piece: &Piece) -> Subject {
         "message_template_status_update" | "template_category_update" => {
             template(piece).map_or(Subject::Other, Subject::Template)
         }
+        field if IGNORED_FIELDS.contains(&field) => Subject::Ignored,
         _ => Subject::Other,
     }
 }
+
+/// The kinds of changes that the service does not need: talk from before the line was connected, the address book of a phone,
+/// calls, and what a set-up without subscription does not get.
+const IGNORED_FIELDS: [&str; 13] = [
+    "history",
+    "smb_app_state_sync",
+    "calls",
+    "flows",
+    "payment_configuration_update",
+    "messaging_handovers",
+    "automatic_events",
+    "business_username_updates",
+    "tracking_events",
+    "group_lifecycle_update",
+    "group_participants_update",
+    "group_settings_update",
+    "group_status_update",
+];
+
+/// The time of an item that names none. It is after every receipt, and so counts as the receipt.
+const LATEST: Timestamp = Timestamp::from_millis(253_402_300_799_000);
 
 /// The change with only those of its items that `wanted` accepts.
 pub fn only(value: &Value, wanted: impl Fn(&Item) -> bool) -> Value {
@@ -207,8 +243,8 @@ type ReadItem = fn(&Value, &[Value]) -> Option<Item>;
 
 /// The lists of items in a change, in the order in which their items are processed.
 const LISTS: [(&str, ReadItem); 3] = [
-    ("statuses", |item, contacts| status(item, contacts).map(Item::Status)),
-    ("messages", |item, contacts| message(item, contacts).map(Item::Message)),
+    ("statuses", status),
+    ("messages", message::item),
     ("user_preferences", |item, contacts| preference(item, contacts).map(Item::Preference)),
 ];
 
@@ -220,7 +256,10 @@ fn items(value: &Value) -> Vec<Item> {
         .collect()
 }
 
-fn status(item: &Value, contacts: &[Value]) -> Option<Status> {
+fn status(item: &Value, contacts: &[Value]) -> Option<Item> {
+    if item["recipient_type"] == "group" {
+        return Some(Item::Notice("status of a group".to_owned()));
+    }
     let kind = match item["status"].as_str()? {
         "sent" => StatusKind::Sent,
         "delivered" => StatusKind::Delivered,
@@ -228,30 +267,13 @@ fn status(item: &Value, contacts: &[Value]) -> Option<Status> {
         "failed" => StatusKind::Failed(item["errors"][0]["code"].as_i64()),
         _ => return None,
     };
-    Some(Status {
+    Some(Item::Status(Status {
         id: id(&item["id"])?,
         part: text(&item["biz_opaque_callback_data"]),
         recipient: person(&item["recipient_id"], &item["recipient_user_id"], contacts),
         kind,
-        at: moment(&item["timestamp"])?,
-    })
-}
-
-fn message(item: &Value, contacts: &[Value]) -> Option<Incoming> {
-    let from = person(&item["from"], &item["from_user_id"], contacts);
-    let content = content(item);
-    let is_known = from.wa_id.is_some() || from.user_id.is_some();
-    let previous = match &content {
-        Content::Moved { previous_user_id, .. } => previous_user_id.is_some(),
-        _ => false,
-    };
-    (is_known || previous).then_some(Incoming {
-        id: id(&item["id"])?,
-        from,
-        at: moment(&item["timestamp"])?,
-        answers: id(&item["context"]["id"]),
-        content,
-    })
+        at: moment(&item["timestamp"]).unwrap_or(LATEST),
+    }))
 }
 
 fn preference(item: &Value, contacts: &[Value]) -> Option<Preference> {
@@ -284,98 +306,21 @@ fn template(piece: &Piece) -> Option<TemplateEvent> {
     })
 }
 
-fn content(item: &Value) -> Content {
-    let kind = item["type"].as_str().unwrap_or_default();
-    let of = &item[kind];
-    let known = match kind {
-        "image" => media(SentAs::Image, of),
-        "video" => media(SentAs::Video, of),
-        "audio" | "voice" => media(SentAs::Audio, of),
-        "document" => media(SentAs::Document, of),
-        "sticker" => media(SentAs::Sticker, of),
-        "reaction" => id(&of["message_id"])
-            .map(|to| Content::Reaction { to, emoji: cut(&of["emoji"], ReceivedText::MAX_NAME) }),
-        "system" => moved(of),
-        _ => said(kind, of).map(Content::Said),
-    };
-    known.unwrap_or_else(|| Content::Said(Said::unsupported(kind)))
-}
-
-fn said(kind: &str, of: &Value) -> Option<Said> {
-    match kind {
-        "text" => text(&of["body"]).map(|body| Said::text(&body)),
-        "location" => place(of).map(Said::Location),
-        "contacts" => Some(Said::contacts(list(of).iter().map(card))),
-        "button" => Some(Said::ButtonReply {
-            text: cut(&of["text"], ReceivedText::MAX_LABEL)?,
-            payload: cut(&of["payload"], ReceivedText::MAX_LABEL),
-        }),
-        "interactive" => choice(of),
-        _ => None,
-    }
-}
-
-fn media(sent_as: SentAs, file: &Value) -> Option<Content> {
-    Some(Content::Media(MediaFile {
-        sent_as,
-        id: text(&file["id"])?,
-        mime_type: text(&file["mime_type"])?,
-        sha256: text(&file["sha256"]),
-        caption: cut(&file["caption"], ReceivedText::MAX),
-        filename: text(&file["filename"]),
-    }))
-}
-
-fn place(place: &Value) -> Option<Location> {
-    let degrees = |angle: &Value| angle.as_f64().and_then(Degrees::of);
-    Some(Location {
-        latitude: degrees(&place["latitude"])?,
-        longitude: degrees(&place["longitude"])?,
-        name: cut(&place["name"], ReceivedText::MAX_LABEL),
-        address: cut(&place["address"], ReceivedText::MAX_LABEL),
-    })
-}
-
-fn card(card: &Value) -> Card {
-    let all = |list_of: &Value, name: &str| {
-        list(list_of).iter().filter_map(|one| cut(&one[name], ReceivedText::MAX_NAME)).collect()
-    };
-    Card {
-        name: cut(&card["name"]["formatted_name"], ReceivedText::MAX_NAME),
-        phones: all(&card["phones"], "phone"),
-        emails: all(&card["emails"], "email"),
-    }
-}
-
-fn choice(interactive: &Value) -> Option<Said> {
-    let chosen = &interactive[interactive["type"].as_str()?];
-    Some(Said::InteractiveReply {
-        id: cut(&chosen["id"], ReceivedText::MAX_LABEL)?,
-        title: cut(&chosen["title"], ReceivedText::MAX_LABEL)?,
-        description: cut(&chosen["description"], ReceivedText::MAX_LABEL),
-    })
-}
-
-fn moved(system: &Value) -> Option<Content> {
-    match system["type"].as_str()? {
-        "user_changed_number" | "customer_changed_number" | "user_changed_user_id" => {}
-        _ => return None,
-    }
-    let to = person(&system["wa_id"], &system["user_id"], &[]);
-    let is_known = to.wa_id.is_some() || to.user_id.is_some();
-    is_known.then(|| Content::Moved { to, previous_user_id: text(&system["previous_user_id"]) })
-}
-
 /// The person that an item names, completed by the contact that the webhook holds beside it.
 fn person(wa_id: &Value, user_id: &Value, contacts: &[Value]) -> Customer {
-    let (wa_id, user_id) = (text(wa_id), text(user_id));
+    let number = text(wa_id).map(|number| number.trim_start_matches('+').to_owned());
+    // A customer who hides the number is named by the user id, in either field.
+    let (wa_id, user_id) = match (number, text(user_id)) {
+        (Some(id), None) if !id.bytes().all(|byte| byte.is_ascii_digit()) => (None, Some(id)),
+        (number, user_id) => (number, user_id),
+    };
     let same = |id: &Option<String>, other: &Value| id.is_some() && *id == text(other);
     let key = |number: &Option<String>| number.as_deref().map(PhoneKey::of);
     let same_number = |other: &Value| wa_id.is_some() && key(&wa_id) == key(&text(other));
-    let contact = contacts
-        .iter()
-        .find(|contact| same_number(&contact["wa_id"]) || same(&user_id, &contact["user_id"]))
-        .unwrap_or(&Value::Null);
+    let named =
+        contacts.iter().find(|contact| same_number(&contact["wa_id"]) || same(&user_id, &contact["user_id"]));
+    let sole = contacts.first().filter(|_| contacts.len() == 1 && wa_id.is_none() && user_id.is_none());
+    let contact = named.or(sole).unwrap_or(&Value::Null);
     Customer {
         wa_id: wa_id.or_else(|| text(&contact["wa_id"])),
         user_id: user_id.or_else(|| text(&contact["user_id"])),
@@ -391,11 +336,6 @@ fn text(value: &Value) -> Option<String> {
         _ => return None,
     };
     (!text.is_empty()).then_some(text)
-}
-
-/// The same, cut to a number of characters.
-fn cut(value: &Value, most: usize) -> Option<ReceivedText> {
-    text(value).map(|text| ReceivedText::cut(&text, most))
 }
 
 /// The provider's id of a message. It becomes a part of a key, so a longer one is none.

@@ -72,9 +72,12 @@ fn shown(message: &Incoming) -> String {
         Content::Said(Said::ButtonReply { text: label, payload }) => {
             [label.as_str(), &text(payload)].join(" ")
         }
-        Content::Said(Said::InteractiveReply { id, title, description }) => {
+        Content::Said(Said::InteractiveReply { id, title, description, .. }) => {
             [id.as_str(), title.as_str(), &text(description)].join(" ")
         }
+        Content::Said(Said::FlowReply { text: said, .. }) => text(said),
+        Content::Said(Said::CallPermissionReply { response, .. }) => response.as_str().to_owned(),
+        Content::Said(Said::Order(order)) => text(&order.text),
         Content::Said(Said::Unsupported(kind)) => format!("Unsupported {}", kind.as_str()),
         Content::Media(file) => text(&file.caption),
         Content::Reaction { emoji, .. } => text(emoji),

@@ -18,7 +18,7 @@ use domain::lead::{ConsentStatus, LandingUri, LeadName};
 use domain::media::FileMissing;
 use domain::media::{FileName, MediaState, SentAs};
 use domain::message::SentBy;
-use domain::message::received::ReceivedText;
+use domain::message::received::{ChoiceKind, Forwarded, ReceivedText, ReferralField};
 use domain::sending::PartError;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
@@ -147,7 +147,7 @@ exposed_fields! { ReceiverKey SigningSecret }
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileMissing FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState MessageBody MessageStatus OpenContent Override FileKind ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin
+    MediaState MessageBody MessageStatus OpenContent Override FileKind ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin ChoiceKind Forwarded ReferralField
 }
 
 impl Field for Timestamp {

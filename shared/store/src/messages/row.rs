@@ -239,7 +239,10 @@ stored! {
 mod tests {
     use domain::media::FileMissing;
     use domain::media::{FileName, SentAs};
-    use domain::message::received::{Card, Degrees, Location, ReceivedContent, ReceivedText, Said};
+    use domain::message::received::{
+        Card, ChoiceKind, Degrees, Extras, Forwarded, Location, Order, OrderItem, ProviderError, Raw,
+        ReceivedContent, ReceivedText, Referral, ReferralField, ReferredProduct, Said,
+    };
     use domain::settings::template::ParameterValue;
     use domain::{FileType, MediaId};
     use uuid::Uuid;
@@ -327,11 +330,17 @@ mod tests {
         let (some, angle) = (Some(text("t")), |degrees| Degrees::of(degrees).unwrap());
         let place = |name: Option<ReceivedText>| {
             let (latitude, longitude) = (angle(-90.0), angle(179.123_456_7));
-            Said::Location(Location { latitude, longitude, address: name.clone(), name })
+            Said::Location(Location { latitude, longitude, address: name.clone(), url: name.clone(), name })
         };
         let card = Card { name: some.clone(), phones: vec![text("1"), text("2")], emails: vec![text("e")] };
         let bare = Card { name: None, phones: vec![], emails: vec![] };
         let Content::Written { media, .. } = written() else { unreachable!("it is written") };
+        let item = |text: Option<ReceivedText>| OrderItem {
+            product_id: text.clone(),
+            quantity: text.clone(),
+            price: text.clone(),
+            currency: text,
+        };
         let said = [
             Said::text("¡Hola!\n"),
             place(some.clone()),
@@ -339,18 +348,66 @@ mod tests {
             Said::contacts([card, bare]),
             Said::ButtonReply { text: text("Yes"), payload: some.clone() },
             Said::ButtonReply { text: text("Yes"), payload: None },
-            Said::InteractiveReply { id: text("1"), title: text("Yes"), description: some.clone() },
-            Said::InteractiveReply { id: text("1"), title: text("Yes"), description: None },
+            Said::InteractiveReply {
+                kind: ChoiceKind::List,
+                id: text("1"),
+                title: text("Yes"),
+                description: some.clone(),
+            },
+            Said::InteractiveReply {
+                kind: ChoiceKind::Button,
+                id: text("1"),
+                title: text("Yes"),
+                description: None,
+            },
+            Said::FlowReply {
+                name: some.clone(),
+                text: some.clone(),
+                flow_token: some.clone(),
+                response: Some(Raw::of("{}")),
+            },
+            Said::FlowReply { name: None, text: None, flow_token: None, response: None },
+            Said::CallPermissionReply {
+                response: text("accept"),
+                permanent: Some(true),
+                expires_at: Some(Timestamp::from_millis(7)),
+                source: some.clone(),
+            },
+            Said::CallPermissionReply {
+                response: text("reject"),
+                permanent: None,
+                expires_at: None,
+                source: None,
+            },
+            Said::Order(Order {
+                catalog_id: some.clone(),
+                text: some.clone(),
+                items: vec![item(some.clone()), item(None)],
+            }),
+            Said::Order(Order { catalog_id: None, text: None, items: vec![] }),
             Said::unsupported(""),
         ];
         let sent_as = [SentAs::Image, SentAs::Video, SentAs::Audio, SentAs::Document, SentAs::Sticker];
         let stored = sent_as.map(|sent_as| {
             let file = media.first().cloned().ok_or(FileMissing::Gone);
-            ReceivedContent::File { sent_as, file, caption: some.clone() }
+            ReceivedContent::File {
+                sent_as,
+                file,
+                caption: some.clone(),
+                voice: Some(true),
+                animated: Some(false),
+            }
         });
         let file = Err(FileMissing::Unavailable);
-        let missing = ReceivedContent::File { sent_as: SentAs::Image, file, caption: None };
-        let reaction = |to, emoji| ReceivedContent::Reaction { to, emoji };
+        let missing = ReceivedContent::File {
+            sent_as: SentAs::Image,
+            file,
+            caption: None,
+            voice: None,
+            animated: None,
+        };
+        let reaction =
+            |to, emoji| ReceivedContent::Reaction { to, provider_message_id: "w".to_owned(), emoji };
         let reactions = [reaction(Some(id(MessageId::from_uuid, 1)), some), reaction(None, None)];
         let said = said.map(ReceivedContent::Said);
         said.into_iter().chain(stored).chain([missing]).chain(reactions).collect()
@@ -367,9 +424,21 @@ mod tests {
             ..full(Content::Written { body: None, media: vec![], broadcast: false })
         };
         let lead = Message { sent_by: SentBy::Lead, ..full(template()) };
-        let received = everything_received().into_iter().map(|what| {
+        let text = || Some(ReceivedText::cut("t", 9));
+        let every = Extras {
+            referral: Some(Referral([(ReferralField::ClickId, ReceivedText::cut("c", 9))].into())),
+            referred_product: Some(ReferredProduct { catalog_id: text(), product_id: None }),
+            forwarded: Forwarded::Many,
+            errors: vec![ProviderError { code: Some(131_051), title: text(), details: None }],
+            raw: Some(Raw::of(&"x".repeat(Raw::MAX + 1))),
+        };
+        let whats = everything_received()
+            .into_iter()
+            .flat_map(|what| [(what.clone(), Box::default()), (what, Box::new(every.clone()))]);
+        let received = whats.map(|(what, extras)| {
             let (contact, channel) = (recipient().contact, recipient().channel);
-            let content = Received { contact, channel, provider_message_id: "wamid.7".to_owned(), what };
+            let content =
+                Received { contact, channel, provider_message_id: "wamid.7".to_owned(), what, extras };
             Message { sent_by: SentBy::Customer, content: Content::Received(content), ..plain.clone() }
         });
         for kept in [full(written()), full(template()), plain.clone(), lead].into_iter().chain(received) {
@@ -386,7 +455,8 @@ mod tests {
             text(&message_item(&message, None, "r").unwrap(), LIST_SK).to_owned()
         };
         let all = [(0, 9), (1, 2), (1, 10), (999, 1), (1_767_323_045_678, 7), (1_767_323_045_679, 1)];
-        let numbers = [2, 9, 10, 11, 99_999, 100_000, u64::from(u32::MAX)].map(|seq| (1_767_323_045_679, seq));
+        let numbers =
+            [2, 9, 10, 11, 99_999, 100_000, u64::from(u32::MAX)].map(|seq| (1_767_323_045_679, seq));
         let places: Vec<String> = all.into_iter().chain(numbers).map(place).collect();
         assert!(places.is_sorted_by(|one, next| one > next), "{places:?}");
     }

@@ -29,7 +29,13 @@ async fn wrote(store: &Store, contact: &Contact, into: &Conversation, id: &str, 
     let place = store.inbound_place(into.workspace_id, contact.id, &line, &ids).await.unwrap().unwrap();
     assert_eq!(place.destination, Destination::Into(Box::new(into.clone())));
     let what = ReceivedContent::Said(said);
-    let received = Received { contact: contact.id, channel: line, provider_message_id: id.to_owned(), what };
+    let received = Received {
+        contact: contact.id,
+        channel: line,
+        provider_message_id: id.to_owned(),
+        what,
+        extras: Default::default(),
+    };
     let arrival = Arrival { received, reply_to: None, created_at: store.now() };
     let new = NewInbound { contact, conversation: into, arrival: &arrival, file: None };
     assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Done);
@@ -49,7 +55,13 @@ impl Scene {
         let shared = world.conversation(|conversation| conversation.externals = externals.into()).await;
         let store = world.db.store();
         let [latitude, longitude] = [40.5, -3.0].map(|angle| Degrees::of(angle).unwrap());
-        let place = Location { latitude, longitude, name: Some(ReceivedText::cut("Sol", 9)), address: None };
+        let place = Location {
+            latitude,
+            longitude,
+            name: Some(ReceivedText::cut("Sol", 9)),
+            address: None,
+            url: None,
+        };
         let mut messages = vec![];
         for (contact, id, said) in [
             (&ana, "wamid.1", Said::text("Ana was here")),

@@ -28,6 +28,7 @@ fn arrival() -> Arrival {
         channel: line("a"),
         provider_message_id: "wamid.1".to_owned(),
         what: ReceivedContent::Said(Said::text("Hola")),
+        extras: Default::default(),
     };
     let created_at = Timestamp::from_millis(NOW.as_millis() - 5);
     Arrival { received, reply_to: None, created_at }

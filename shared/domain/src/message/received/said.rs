@@ -3,6 +3,10 @@
 
 use std::fmt;
 
+use super::Raw;
+use crate::time::Timestamp;
+use crate::words::words;
+
 /// A text of a customer, which was cut to a limit. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReceivedText(String);
@@ -16,9 +20,10 @@ impl ReceivedText {
     pub const MAX_NAME: usize = 256;
 
     /// The first characters of a text, at most `most`.
+    /// Control characters other than a new line and a tab are left out.
     pub fn cut(text: &str, most: usize) -> Self {
-        let end = text.char_indices().nth(most).map_or(text.len(), |(end, _)| end);
-        Self(text[..end].to_owned())
+        let is_kept = |character: &char| !character.is_control() || matches!(character, '\n' | '\t');
+        Self(text.chars().filter(is_kept).take(most).collect())
     }
 
     /// The text.
@@ -49,6 +54,8 @@ pub enum Said {
     },
     /// The reply to a button or a list of an interactive message.
     InteractiveReply {
+        /// What the customer chose from.
+        kind: ChoiceKind,
         /// The id of the choice.
         id: ReceivedText,
         /// The title of the choice.
@@ -56,8 +63,75 @@ pub enum Said {
         /// The description of the choice.
         description: Option<ReceivedText>,
     },
+    /// The answer of a Flow.
+    FlowReply {
+        /// The provider's word for the kind of the answer.
+        name: Option<ReceivedText>,
+        /// The text that the customer sees.
+        text: Option<ReceivedText>,
+        /// The token that the Flow was sent with.
+        flow_token: Option<ReceivedText>,
+        /// What the customer entered: a JSON object.
+        response: Option<Raw>,
+    },
+    /// Whether the business may call the customer.
+    CallPermissionReply {
+        /// The provider's word for the choice, such as `accept`.
+        response: ReceivedText,
+        /// Whether the permission has no end.
+        permanent: Option<bool>,
+        /// When the permission ends.
+        expires_at: Option<Timestamp>,
+        /// How the customer chose.
+        source: Option<ReceivedText>,
+    },
+    /// An order of products.
+    Order(Order),
     /// Any other kind, with the provider's word for it. The word may be empty.
     Unsupported(ReceivedText),
+}
+
+/// What a customer chose from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChoiceKind {
+    /// Buttons.
+    Button,
+    /// A list.
+    List,
+}
+
+words!(
+    /// The names.
+    ChoiceKind { Button: "BUTTON", List: "LIST" }
+);
+
+/// An order of products.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Order {
+    /// The catalogue.
+    pub catalog_id: Option<ReceivedText>,
+    /// What the customer wrote below the order.
+    pub text: Option<ReceivedText>,
+    /// The products, at most [`Order::MAX_ITEMS`].
+    pub items: Vec<OrderItem>,
+}
+
+impl Order {
+    /// The greatest number of products.
+    pub const MAX_ITEMS: usize = 100;
+}
+
+/// A product of an order.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OrderItem {
+    /// The product, by the id that the seller gave it.
+    pub product_id: Option<ReceivedText>,
+    /// A number as JSON writes it.
+    pub quantity: Option<ReceivedText>,
+    /// The price of one, a number as JSON writes it.
+    pub price: Option<ReceivedText>,
+    /// The currency.
+    pub currency: Option<ReceivedText>,
 }
 
 /// A place.
@@ -71,6 +145,8 @@ pub struct Location {
     pub name: Option<ReceivedText>,
     /// The address of the place.
     pub address: Option<ReceivedText>,
+    /// A page about the place.
+    pub url: Option<ReceivedText>,
 }
 
 /// An angle of -180 to 180 degrees, rounded to seven decimals, which is a centimetre on the ground.
@@ -158,4 +234,4 @@ macro_rules! redacted {
     )*};
 }
 
-redacted! { ReceivedText Said Location Degrees Card }
+redacted! { ReceivedText Said Location Degrees Card Order OrderItem }

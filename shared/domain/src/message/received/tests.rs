@@ -24,6 +24,7 @@ fn received(what: ReceivedContent) -> Received {
         channel: ChannelId::parse("line").unwrap(),
         provider_message_id: "wamid.1".to_owned(),
         what,
+        extras: Box::default(),
     }
 }
 
@@ -57,6 +58,7 @@ fn the_text_of_a_message_is_what_its_reader_sees() {
         (ReceivedContent::Said(Said::ButtonReply { text: label(), payload: Some(text("p")) }), Some("yes")),
         (
             ReceivedContent::Said(Said::InteractiveReply {
+                kind: ChoiceKind::Button,
                 id: text("1"),
                 title: label(),
                 description: None,
@@ -68,12 +70,21 @@ fn the_text_of_a_message_is_what_its_reader_sees() {
                 sent_as: SentAs::Image,
                 file: Err(FileMissing::Unavailable),
                 caption: Some(label()),
+                voice: None,
+                animated: None,
             },
             Some("yes"),
         ),
         (ReceivedContent::Said(Said::contacts([])), None),
         (ReceivedContent::Said(Said::unsupported("order")), None),
-        (ReceivedContent::Reaction { to: None, emoji: Some(text("👍")) }, None),
+        (
+            ReceivedContent::Reaction {
+                to: None,
+                provider_message_id: "w".to_owned(),
+                emoji: Some(text("👍")),
+            },
+            None,
+        ),
     ];
     for (what, expected) in rows {
         let shown = format!("{what:?}");

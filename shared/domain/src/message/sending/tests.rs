@@ -478,7 +478,11 @@ fn a_plan_becomes_messages_one_by_one() {
     assert_eq!(plan.steps_left().collect::<Vec<_>>(), [1, 2]);
     let later = NOW.plus(HOUR);
     let (first, plan) = plan.next_message(id(MessageId::from_uuid, 10), later).unwrap();
-    assert_eq!((first.seq, first.sent_by, first.created_at), (1, SentBy::Onboarding, NOW), "of the moment of the plan");
+    assert_eq!(
+        (first.seq, first.sent_by, first.created_at),
+        (1, SentBy::Onboarding, NOW),
+        "of the moment of the plan"
+    );
     assert_eq!((first.content, first.parts.len()), (Content::Template(requested().into()), 2));
     let (second, plan) = plan.next_message(id(MessageId::from_uuid, 11), later).unwrap();
     assert_eq!((second.seq, plan.steps_left().count()), (2, 0));

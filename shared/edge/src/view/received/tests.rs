@@ -23,6 +23,7 @@ fn message(what: ReceivedContent) -> Message {
         channel: ChannelId::parse("line").unwrap(),
         provider_message_id: "wamid.1".to_owned(),
         what,
+        extras: Box::default(),
     };
     let reply_to = Some(MessageId::from_uuid(Uuid::from_u128(6)));
     let arrival = Arrival { received, reply_to, created_at: Timestamp::from_millis(1_767_323_045_000) };
@@ -38,7 +39,13 @@ fn said(said: Said) -> ReceivedContent {
 }
 
 fn file(file: Result<Attached, FileMissing>, caption: Option<&str>) -> ReceivedContent {
-    ReceivedContent::File { sent_as: SentAs::Image, file, caption: caption.map(text) }
+    ReceivedContent::File {
+        sent_as: SentAs::Image,
+        file,
+        caption: caption.map(text),
+        voice: None,
+        animated: None,
+    }
 }
 
 #[test]
@@ -58,6 +65,12 @@ fn a_customers_text_shows_its_sender_and_what_it_answers() {
       "type": "TEXT",
       "messageBody": "¡Hola!",
       "content": null,
+      "referral": null,
+      "referredProduct": null,
+      "forwarded": "NO",
+      "providerErrors": [],
+      "raw": null,
+      "rawTruncated": false,
       "mediaIds": [],
       "replyToMessageId": "00000000-0000-0000-0000-000000000006",
       "enableExternalBroadcast": false,
@@ -82,23 +95,23 @@ fn every_other_type_has_an_object() {
     };
     let card = Card { name: Some(text("Eva")), phones: vec![text("+34 600")], emails: vec![] };
     let [latitude, longitude] = [40.416_775, -3.70379].map(|angle| Degrees::of(angle).unwrap());
-    let place = Location { latitude, longitude, name: Some(text("Sol")), address: None };
+    let place = Location { latitude, longitude, name: Some(text("Sol")), address: None, url: None };
     let to = Some(MessageId::from_uuid(Uuid::from_u128(6)));
     let rows = [
         (
             file(Ok(stored), Some("Look")),
             ("IMAGE", json!("Look")),
-            json!({ "mimeType": "image/jpeg", "fileName": "a.jpg", "sizeBytes": 7, "missing": null }),
+            json!({ "mimeType": "image/jpeg", "fileName": "a.jpg", "sizeBytes": 7, "missing": null, "voice": null, "animated": null }),
         ),
         (
             file(Err(FileMissing::Unavailable), None),
             ("IMAGE", json!(null)),
-            json!({ "mimeType": null, "fileName": null, "sizeBytes": null, "missing": "UNAVAILABLE" }),
+            json!({ "mimeType": null, "fileName": null, "sizeBytes": null, "missing": "UNAVAILABLE", "voice": null, "animated": null }),
         ),
         (
             said(Said::Location(place)),
             ("LOCATION", json!(null)),
-            json!({ "latitude": 40.416_775, "longitude": -3.70379, "name": "Sol", "address": null }),
+            json!({ "latitude": 40.416_775, "longitude": -3.70379, "name": "Sol", "address": null, "url": null }),
         ),
         (
             said(Said::contacts([card])),
@@ -111,21 +124,69 @@ fn every_other_type_has_an_object() {
             json!({ "text": "Yes", "payload": "p" }),
         ),
         (
-            said(Said::InteractiveReply { id: text("1"), title: text("Yes"), description: None }),
+            said(Said::InteractiveReply {
+                kind: ChoiceKind::List,
+                id: text("1"),
+                title: text("Yes"),
+                description: None,
+            }),
             ("INTERACTIVE_REPLY", json!("Yes")),
-            json!({ "id": "1", "title": "Yes", "description": null }),
+            json!({ "kind": "LIST", "id": "1", "title": "Yes", "description": null }),
         ),
         (
-            ReceivedContent::Reaction { to, emoji: Some(text("👍")) },
+            ReceivedContent::Reaction { to, provider_message_id: "w".to_owned(), emoji: Some(text("👍")) },
             ("REACTION", json!(null)),
-            json!({ "emoji": "👍", "messageId": "00000000-0000-0000-0000-000000000006" }),
+            json!({ "emoji": "👍", "messageId": "00000000-0000-0000-0000-000000000006", "providerMessageId": "w" }),
         ),
         (
-            ReceivedContent::Reaction { to: None, emoji: None },
+            ReceivedContent::Reaction { to: None, provider_message_id: "w".to_owned(), emoji: None },
             ("REACTION", json!(null)),
-            json!({ "emoji": null, "messageId": null }),
+            json!({ "emoji": null, "messageId": null, "providerMessageId": "w" }),
         ),
-        (said(Said::unsupported("order")), ("UNSUPPORTED", json!(null)), json!({ "providerType": "order" })),
+        (
+            said(Said::FlowReply {
+                name: Some(text("flow")),
+                text: Some(text("Sent")),
+                flow_token: None,
+                response: Some(Raw::of(r#"{"rating":"5"}"#)),
+            }),
+            ("FLOW_REPLY", json!("Sent")),
+            json!({ "name": "flow", "text": "Sent", "flowToken": null, "response": { "rating": "5" } }),
+        ),
+        (
+            said(Said::Order(Order {
+                catalog_id: Some(text("c")),
+                text: None,
+                items: vec![OrderItem {
+                    product_id: Some(text("SKU1")),
+                    quantity: Some(text("2")),
+                    price: Some(text("7.5")),
+                    currency: None,
+                }],
+            })),
+            ("ORDER", json!(null)),
+            json!({
+                "catalogId": "c", "text": null,
+                "items": [{ "productId": "SKU1", "quantity": 2, "price": 7.5, "currency": null }],
+            }),
+        ),
+        (
+            said(Said::CallPermissionReply {
+                response: text("accept"),
+                permanent: Some(false),
+                expires_at: Some(Timestamp::from_millis(0)),
+                source: None,
+            }),
+            ("CALL_PERMISSION_REPLY", json!(null)),
+            json!({
+                "response": "accept", "permanent": false, "expiresAt": "1970-01-01T00:00:00.000Z", "source": null,
+            }),
+        ),
+        (
+            said(Said::unsupported("poll")),
+            ("UNSUPPORTED", json!(null)),
+            json!({ "providerType": "poll", "error": null }),
+        ),
     ];
     for (what, (message_type, body), content) in rows {
         let ids =
@@ -157,4 +218,31 @@ fn the_largest_messages_fit_into_an_event() {
         let body = serde_json::to_vec(&crate::view::message(&message(said(largest)))).unwrap();
         assert!(body.len() < domain::Event::MAX_BODY - 1_024, "{}", body.len());
     }
+}
+
+#[test]
+fn what_the_provider_says_beside_the_content_is_shown() {
+    let mut message = message(said(Said::unsupported("poll")));
+    let domain::message::Content::Received(received) = &mut message.content else { panic!("received") };
+    *received.extras = Extras {
+        referral: Some(Referral([(ReferralField::ClickId, text("ARA1"))].into())),
+        referred_product: Some(ReferredProduct { catalog_id: Some(text("c")), product_id: None }),
+        forwarded: domain::message::received::Forwarded::Many,
+        errors: vec![ProviderError { code: Some(131_051), title: Some(text("Unknown")), details: None }],
+        raw: Some(Raw::of(r#"{"poll":{"name":"Lunch?"}}"#)),
+    };
+    let shown = serde_json::to_value(crate::view::message(&message)).unwrap();
+    let error = json!({ "code": 131_051, "title": "Unknown", "details": null });
+    assert_eq!(shown["content"], json!({ "providerType": "poll", "error": error }));
+    assert_eq!((&shown["providerErrors"], &shown["forwarded"]), (&json!([error]), &json!("MANY")));
+    assert_eq!(shown["referredProduct"], json!({ "catalogId": "c", "productId": null }));
+    assert_eq!((&shown["referral"]["clickId"], &shown["referral"]["body"]), (&json!("ARA1"), &json!(null)));
+    assert_eq!(shown["referral"].as_object().unwrap().len(), 11);
+    assert_eq!((&shown["raw"]["poll"]["name"], &shown["rawTruncated"]), (&json!("Lunch?"), &json!(false)));
+
+    let domain::message::Content::Received(received) = &mut message.content else { panic!("received") };
+    received.extras.raw = Some(Raw::of(&format!(r#"{{"a":"{}"}}"#, "é".repeat(Raw::MAX))));
+    let shown = serde_json::to_value(crate::view::message(&message)).unwrap();
+    let text = shown["raw"]["text"].as_str().unwrap();
+    assert!(shown["rawTruncated"] == true && text.len() <= Raw::MAX && text.starts_with(r#"{"a":"é"#));
 }

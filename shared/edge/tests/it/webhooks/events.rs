@@ -14,7 +14,9 @@ use domain::lead::{ConsentStatus, LandingUri, Utm};
 use domain::media::{Attached, FileName, SentAs};
 use domain::message::Draft;
 use domain::message::arrival::Arrival;
-use domain::message::received::{Card, Degrees, Location, Received, ReceivedContent, ReceivedText, Said};
+use domain::message::received::{
+    Card, ChoiceKind, Degrees, Location, Order, OrderItem, Raw, Received, ReceivedContent, ReceivedText, Said,
+};
 use domain::message::summary::Tally;
 use domain::sending::{PartError, Progress};
 use domain::{
@@ -305,6 +307,8 @@ pub(crate) fn written_by_customers() -> Vec<Message> {
         sent_as,
         file,
         caption: caption.map(text),
+        voice: (sent_as == SentAs::Audio).then_some(true),
+        animated: (sent_as == SentAs::Sticker).then_some(false),
     };
     let missing = || Err(FileMissing::Unavailable);
     let card = Card {
@@ -312,7 +316,13 @@ pub(crate) fn written_by_customers() -> Vec<Message> {
         phones: vec![text("+34 600 333 444")],
         emails: vec![text("eva@example.com")],
     };
-    let sol = Location { latitude, longitude, name: Some(text("Sol")), address: None };
+    let sol = Location { latitude, longitude, name: Some(text("Sol")), address: None, url: None };
+    let product = OrderItem {
+        product_id: Some(text("SKU1")),
+        quantity: Some(text("2")),
+        price: Some(text("30")),
+        currency: Some(text("EUR")),
+    };
     let said = ReceivedContent::Said;
     let all = [
         said(Said::text("¿Cuándo llega?")),
@@ -325,16 +335,44 @@ pub(crate) fn written_by_customers() -> Vec<Message> {
         said(Said::contacts([card])),
         said(Said::ButtonReply { text: text("Sí"), payload: Some(text("confirm")) }),
         said(Said::InteractiveReply {
+            kind: ChoiceKind::Button,
             id: text("slot-2"),
             title: text("Mañana"),
             description: Some(text("9-14 h")),
         }),
-        ReceivedContent::Reaction { to: Some(MessageId::from_uuid(uuid(5))), emoji: Some(text("👍")) },
-        said(Said::unsupported("order")),
+        ReceivedContent::Reaction {
+            to: Some(MessageId::from_uuid(uuid(5))),
+            provider_message_id: "wamid.0".to_owned(),
+            emoji: Some(text("👍")),
+        },
+        said(Said::FlowReply {
+            name: Some(text("flow")),
+            text: Some(text("Sent")),
+            flow_token: Some(text("survey-7")),
+            response: Some(Raw::of(r#"{"flow_token":"survey-7","rating":"5"}"#)),
+        }),
+        said(Said::Order(Order {
+            catalog_id: Some(text("194")),
+            text: Some(text("Por favor")),
+            items: vec![product],
+        })),
+        said(Said::CallPermissionReply {
+            response: text("accept"),
+            permanent: Some(false),
+            expires_at: Some(Timestamp::from_millis(1_767_950_000_000)),
+            source: Some(text("user_action")),
+        }),
+        said(Said::unsupported("poll")),
     ];
     let written = |what| {
         let provider_message_id = "wamid.HBgLMzQ2MDAxMTEyMjIVAgASGBQzQTdGNDhCMDlBQjFBQzA4RUE1OQA=".to_owned();
-        let received = Received { contact: contact_id(), channel: line(), provider_message_id, what };
+        let received = Received {
+            contact: contact_id(),
+            channel: line(),
+            provider_message_id,
+            what,
+            extras: Box::default(),
+        };
         let reply_to = Some(MessageId::from_uuid(uuid(5)));
         Arrival { received, reply_to, created_at: at(119) }.message(&opened(), 2, at(120))
     };

@@ -202,7 +202,8 @@ fn the_page_lists_exactly_the_error_codes_states_and_headers() {
 /// The documented fields, in order.
 #[test]
 fn every_payload_has_the_documented_fields() {
-    let message = "id conversationId workspaceId sequence direction sender type messageBody content mediaIds replyToMessageId \
+    let message = "id conversationId workspaceId sequence direction sender type messageBody content \
+                   referral referredProduct forwarded providerErrors raw rawTruncated mediaIds replyToMessageId \
                    enableExternalBroadcast status parts createdAt updatedAt deliveredAt readAt";
     let contact = "id firstName lastName email cellphone workspaceId type languageCode ownerId customAttributes \
                    createdAt updatedAt";

@@ -1,3 +1,4 @@
+use domain::message::received::{Card, ChoiceKind, Degrees, Location};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -74,6 +75,7 @@ fn a_text_has_its_sender_its_time_and_the_message_that_it_answers() {
         at: at(),
         answers: Some("wamid.0".to_owned()),
         content: Content::Said(Said::text("¡Hola!")),
+        extras: Box::default(),
     };
     assert_eq!(message, expected);
 }
@@ -83,9 +85,20 @@ fn every_kind_of_content_is_read() {
     let some = |text: &str| Some(text.to_owned());
     let label = |text: &str| ReceivedText::cut(text, 9);
     let file = |sent_as, caption: Option<&str>, filename: Option<&str>| {
+        let voice = (sent_as == SentAs::Audio).then_some(true);
+        let animated = (sent_as == SentAs::Sticker).then_some(false);
         let (id, mime_type) = ("77".to_owned(), "a/b".to_owned());
         let (caption, filename) = (caption.map(label), filename.map(str::to_owned));
-        Content::Media(MediaFile { sent_as, id, mime_type, sha256: some("s="), caption, filename })
+        Content::Media(MediaFile {
+            sent_as,
+            id,
+            mime_type,
+            sha256: some("s="),
+            caption,
+            filename,
+            voice,
+            animated,
+        })
     };
     let given = |more: Value| {
         let mut file = json!({ "id": "77", "mime_type": "a/b", "sha256": "s=" });
@@ -97,11 +110,17 @@ fn every_kind_of_content_is_read() {
     let place = |name: Option<&str>| {
         let [latitude, longitude] = [40.5, -3.0].map(|angle| Degrees::of(angle).unwrap());
         let name = name.map(label);
-        Content::Said(Said::Location(Location { latitude, longitude, address: name.clone(), name }))
+        Content::Said(Said::Location(Location {
+            latitude,
+            longitude,
+            address: name.clone(),
+            name,
+            url: None,
+        }))
     };
-    let choice = |description: Option<&str>| {
+    let choice = |kind, description: Option<&str>| {
         let description = description.map(label);
-        Content::Said(Said::InteractiveReply { id: label("yes"), title: label("Yes"), description })
+        Content::Said(Said::InteractiveReply { kind, id: label("yes"), title: label("Yes"), description })
     };
     let card = Card {
         name: Some(label("Eva")),
@@ -137,12 +156,12 @@ fn every_kind_of_content_is_read() {
         (
             "interactive",
             json!({ "type": "button_reply", "button_reply": { "id": "yes", "title": "Yes" } }),
-            choice(None),
+            choice(ChoiceKind::Button, None),
         ),
         (
             "interactive",
             json!({ "type": "list_reply", "list_reply": { "id": "yes", "title": "Yes", "description": "d" } }),
-            choice(Some("d")),
+            choice(ChoiceKind::List, Some("d")),
         ),
         (
             "reaction",
@@ -158,8 +177,7 @@ fn every_kind_of_content_is_read() {
                 previous_user_id: some("ES.7"),
             },
         ),
-        ("system", json!({ "type": "user_waved" }), unsupported("system")),
-        ("order", json!({ "catalog_id": "c" }), unsupported("order")),
+        ("order", json!({ "text": "c" }), unsupported("order")),
         ("image", json!({}), unsupported("image")),
         ("location", json!({ "latitude": 40.5, "longitude": 181 }), unsupported("location")),
         ("reaction", json!({ "message_id": "w".repeat(513), "emoji": "👍" }), unsupported("reaction")),
@@ -206,7 +224,10 @@ fn a_new_user_id_without_any_number_names_the_one_before() {
     assert_eq!(items_of("messages", &item).len(), 1);
     let nobody =
         json!({ "id": "wamid.1", "timestamp": "1792487728", "type": "text", "text": { "body": "x" } });
-    assert_eq!(items_of("messages", &nobody), []);
+    let of_nobody = json!({ "metadata": { "phone_number_id": "5" }, "messages": [nobody] });
+    assert_eq!(read(&piece("messages", of_nobody)), Subject::Line(ChannelId::parse("5").unwrap(), vec![]));
+    let [Item::Message(message)] = &items_of("messages", &nobody)[..] else { panic!("one") };
+    assert_eq!(message.from, ana(), "the sole contact beside it");
 }
 
 #[test]

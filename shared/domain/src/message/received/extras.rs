@@ -1,0 +1,147 @@
+//! What the provider says of a customer's message beside its content.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::ReceivedText;
+use crate::words::words;
+
+/// What the provider says of a message beside its content. Most messages have nothing of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// The advertisement or post that the message comes from.
+    pub referral: Option<Referral>,
+    /// The product that the message is about.
+    pub referred_product: Option<ReferredProduct>,
+    /// Whether the customer forwarded the message.
+    pub forwarded: Forwarded,
+    /// What the provider could not pass on, at most [`Extras::MAX_ERRORS`].
+    pub errors: Vec<ProviderError>,
+    /// What of the message the service does not know.
+    pub raw: Option<Raw>,
+}
+
+impl Extras {
+    /// The greatest number of errors.
+    pub const MAX_ERRORS: usize = 10;
+}
+
+/// The advertisement or post that a message comes from: the fields that the provider gave.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Referral(pub BTreeMap<ReferralField, ReceivedText>);
+
+/// A field of a referral.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum ReferralField {
+    SourceUrl,
+    SourceId,
+    SourceType,
+    Body,
+    Headline,
+    MediaType,
+    ImageUrl,
+    VideoUrl,
+    ThumbnailUrl,
+    ClickId,
+    WelcomeText,
+}
+
+words!(
+    /// The names of the fields.
+    ReferralField {
+        SourceUrl: "sourceUrl",
+        SourceId: "sourceId",
+        SourceType: "sourceType",
+        Body: "body",
+        Headline: "headline",
+        MediaType: "mediaType",
+        ImageUrl: "imageUrl",
+        VideoUrl: "videoUrl",
+        ThumbnailUrl: "thumbnailUrl",
+        ClickId: "clickId",
+        WelcomeText: "welcomeText",
+    }
+);
+
+/// A product of a catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReferredProduct {
+    /// The catalogue.
+    pub catalog_id: Option<ReceivedText>,
+    /// The product, by the id that the seller gave it.
+    pub product_id: Option<ReceivedText>,
+}
+
+/// Whether the customer forwarded a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Forwarded {
+    /// The customer wrote it.
+    #[default]
+    No,
+    /// The customer forwarded it.
+    Once,
+    /// It was forwarded more than five times.
+    Many,
+}
+
+words!(
+    /// The names.
+    Forwarded { No: "NO", Once: "ONCE", Many: "MANY" }
+);
+
+/// What the provider could not pass on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderError {
+    /// The provider's code.
+    pub code: Option<i64>,
+    /// The provider's words for it.
+    pub title: Option<ReceivedText>,
+    /// More words.
+    pub details: Option<ReceivedText>,
+}
+
+/// What the service does not know of a message, as the provider's JSON. Its debug output is redacted.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Raw {
+    json: String,
+    is_cut: bool,
+}
+
+impl Raw {
+    /// The greatest size in bytes.
+    pub const MAX: usize = 8_192;
+
+    /// The JSON, or its beginning if it is larger than [`Raw::MAX`].
+    pub fn of(json: &str) -> Self {
+        let end = json.floor_char_boundary(Self::MAX.min(json.len()));
+        Self { json: json[..end].to_owned(), is_cut: end < json.len() }
+    }
+
+    /// The value that a row stored.
+    pub fn restored(json: String, is_cut: bool) -> Self {
+        Self { json, is_cut }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.json
+    }
+
+    /// Whether the end is missing, so that the text is no JSON.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+}
+
+impl fmt::Debug for Referral {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[Referral]")
+    }
+}
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[Raw]")
+    }
+}
