@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn items(of: Inbound) -> Vec<Item> {
-        match read(&crate::piece(&of)) {
+        match read(&crate::piece::piece(&of)) {
             Subject::Line(_, items) => items,
             other => panic!("{other:?}"),
         }
