@@ -55,7 +55,11 @@ pub fn run(input: &[u8]) {
         let Filled::Text(value) = value else { panic!("nobody gave a file") };
         assert!(!value.is_empty() && value.split_whitespace().collect::<Vec<_>>().join(" ") == *value);
     }
-    let faulty = |slot: &str| filling.faults.iter().any(|fault| fault.parameter == slot);
+    // A slot that takes its value elsewhere is filled, even if the caller wrongly gives it one too.
+    let faulty = |slot: &str| {
+        let mut faults = filling.faults.iter();
+        faults.any(|fault| fault.parameter == slot && fault.kind != FaultKind::Foreign)
+    };
     for slot in slots {
         assert_ne!(filling.values.contains_key(&slot.name), faulty(&slot.name), "{}", slot.name);
     }

@@ -57,6 +57,8 @@ async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
                 "providerMessageId": null,
                 "error": null,
                 "errorInWords": null,
+                "errorDetail": null,
+                "text": null,
                 "deliveredAt": null,
                 "readAt": null,
             }],

@@ -73,29 +73,26 @@ async fn a_retried_lead_whose_message_was_reported_as_sent_is_not_sent_again() {
 
 #[tokio::test]
 async fn a_report_about_the_first_send_during_the_second_is_kept_and_the_lead_is_sent() {
-    for operation in ["UpdateItem", "TransactWriteItems"] {
+    // The first transaction is the begin, the second one the outcome.
+    for number in [1, 2] {
         let (sender, id) = unanswered().await;
         sender.try_again(id).await.unwrap();
         let db = &sender.world.db;
         db.forget_calls();
-        // The second update is the begin, after the lease. The transaction is the outcome.
-        let number = if operation == "UpdateItem" {
-            drop(db.hold(operation));
-            2
-        } else {
-            1
-        };
-        let held = db.hold(operation);
+        if number == 2 {
+            drop(db.hold("TransactWriteItems"));
+        }
+        let held = db.hold("TransactWriteItems");
         let reports = async {
-            db.begun(operation, number).await;
+            db.begun("TransactWriteItems", number).await;
             assert!(report(&sender, id, "wamid.first", ReportKind::Delivered).await);
             drop(held);
         };
         tokio::join!(sender.wake(id), reports);
-        assert_eq!((sender.state(id).await, sender.provider.numbers().len()), (SENT, 2), "{operation}");
+        assert_eq!((sender.state(id).await, sender.provider.numbers().len()), (SENT, 2), "{number}");
         let expected = (MessageStatus::Delivered, Some("wamid.first".to_owned()));
-        assert_eq!(status(&sender, id).await, expected, "{operation}");
-        assert_eq!(named(&sender), ["wamid.first"], "{operation}");
+        assert_eq!(status(&sender, id).await, expected, "{number}");
+        assert_eq!(named(&sender), ["wamid.first"], "{number}");
         sender.assert_idle(id);
     }
 }

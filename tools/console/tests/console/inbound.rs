@@ -49,7 +49,11 @@ async fn what_is_in_quarantine_is_listed_newest_first_and_shown_with_its_body() 
     // The records of the relay are in the same bucket.
     desk.failures.put("aws/lambda/x/0", "2026-01-02T03:10:00.000Z", "{}");
     let listed = desk.run(&["inbound", "list"]).await.out;
-    assert_snapshot!(listed, @"");
+    assert_snapshot!(listed, @r"
+    ID                                                                                APP   RECEIVED                  REASON       BYTES
+    1042/2026-01-02/29ecbeb830e3244605e5a88493e4088424a71780e5cf59bb3475f278f294335b  1042  2026-01-02T03:04:06.000Z  UNREADABLE   7
+    1042/2026-01-02/d51ed18657815dbdadd845886abc4cd40257e5ec6e2758b5029440f3360d1473  1042  2026-01-02T03:04:05.000Z  UNPROCESSED  251
+    ");
     let [newest, oldest] = &ids(&desk).await[..] else { panic!("two objects") };
     let shown = desk.json(&["inbound", "show", "--id", oldest]).await;
     assert_eq!((&shown["reason"], &shown["appId"]), (&json!("UNPROCESSED"), &json!("1042")));

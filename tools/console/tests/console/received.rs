@@ -105,10 +105,13 @@ async fn a_customers_message_is_shown_with_its_type_and_content() {
         (&shown["sentBy"], &shown["status"], &shown["type"], &shown["broadcast"]),
         (&json!("CUSTOMER"), &json!("RECEIVED"), &json!("LOCATION"), &json!(false))
     );
-    let place = json!({ "latitude": 40.5, "longitude": -3.0, "name": "Sol", "address": null });
+    let place = json!({ "latitude": 40.5, "longitude": -3.0, "name": "Sol", "address": null, "url": null });
     assert_eq!((&shown["content"], &shown["messageBody"]), (&place, &Value::Null));
     let table = scene.run(["message", "show"], &["--message", &id]).await;
-    assert!(table.contains(r#"{"address":null,"latitude":40.5,"longitude":-3.0,"name":"Sol"}"#), "{table}");
+    assert!(
+        table.contains(r#"{"address":null,"latitude":40.5,"longitude":-3.0,"name":"Sol","url":null}"#),
+        "{table}"
+    );
 
     let listed = scene.json(["message", "list"], &[]).await;
     let said: Vec<_> = listed.as_array().unwrap().iter().map(|message| &message["messageBody"]).collect();
