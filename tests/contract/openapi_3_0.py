@@ -31,6 +31,9 @@ def schema(node):
     if "const" in node:
         value = node.pop("const")
         node = {"type": "integer" if isinstance(value, int) else "string", "enum": [value]} | node
+    if node.get("type") == "null":
+        # 3.0 has no type of null alone. The description says what is accepted.
+        node = node | {"type": "string", "nullable": True}
     if isinstance(node.get("type"), list):
         [node["type"]] = [name for name in node["type"] if name != "null"]
         node["nullable"] = True

@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn absent_settings_have_the_recommended_defaults() {
         let rules = SendRules::read(&Settings::from_pairs(&[])).unwrap();
-        assert_eq!((rules.call.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (10, 90, 120));
+        assert_eq!((rules.call.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (10, 65, 120));
         assert_eq!(rules.schedule.retries, "30,120,600,3600,14400".parse().unwrap());
         assert_eq!(rules.schedule.throttled, "5,10,30,60,300".parse().unwrap());
         assert_eq!(rules.schedule.give_up.as_secs(), 86_400);
