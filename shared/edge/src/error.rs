@@ -279,73 +279,7 @@ impl ApiError {
             Self::Malformed(at) => json!({"line": at.line, "column": at.column, "reason": at.reason}),
             Self::TooLarge(max) => json!({"maxBytes": max}),
             Self::NotJsonType => json!({"expected": "application/json"}),
-            Self::Refused(refused) => match refused {
-                Refused::UnknownAttribute { attribute } => {
-                    json!({"customAttributeId": attribute.to_string()})
-                }
-                Refused::ContentUnfit { attribute, expected } => json!({
-                    "customAttributeId": attribute.to_string(),
-                    "type": expected.map(|expected| expected.as_str()),
-                    "expected": expected.map_or("ids of its values, in closedAttributes", AttributeType::form),
-                }),
-                Refused::UnknownClosedValue { attribute, value } => json!({
-                    "customAttributeId": attribute.to_string(),
-                    "closedCustomAttributeId": value.to_string(),
-                }),
-                Refused::IdentityTaken { field, contact } => json!({
-                    "contactId": contact.to_string(),
-                    "field": field.as_str(),
-                }),
-                Refused::UnknownTemplate { template, origin } => {
-                    about_template(*template, *origin, json!({}))
-                }
-                Refused::TemplateNotApproved { template, channel, status, origin } => about_template(
-                    *template,
-                    *origin,
-                    json!({"providerChannelId": channel.as_str(), "status": status}),
-                ),
-                Refused::UnfitParameters { template, parameters, origin } => {
-                    let parameters: Vec<Value> = parameters
-                        .iter()
-                        .map(|(name, reason)| json!({"name": name, "reason": reason}))
-                        .collect();
-                    about_template(*template, *origin, json!({"parameters": parameters}))
-                }
-                Refused::MissingParameters { template, parameters }
-                | Refused::ForeignParameters { template, parameters } => {
-                    about_template(*template, Origin::Request, json!({"parameters": parameters}))
-                }
-                Refused::ConfiguredTemplateNeedsCaller { template } => {
-                    about_template(*template, Origin::WorkspaceConfiguration, json!({}))
-                }
-                Refused::UnknownLine { channel, brand } => json!({
-                    "providerChannelId": channel.as_ref().map(|channel| channel.as_str()),
-                    "brandId": brand.as_ref().map(|brand| brand.as_str()),
-                }),
-                Refused::UnknownParticipant { identifier, identifier_type } => json!({
-                    "identifier": identifier,
-                    "identifierType": identifier_type,
-                }),
-                Refused::TeamWithInternals { team } | Refused::UnknownTeam { team } => {
-                    json!({"teamId": team.to_string()})
-                }
-                Refused::UnknownMedia { media } => json!({"mediaId": media.to_string()}),
-                Refused::MediaUnfit { media, reason } => match reason {
-                    MediaFault::TooLarge { max_bytes } => {
-                        json!({"mediaId": media.to_string(), "maxBytes": max_bytes})
-                    }
-                    MediaFault::Empty => json!({"mediaId": media.to_string(), "minBytes": 1}),
-                    MediaFault::OtherDigest => json!({"mediaId": media.to_string()}),
-                },
-                Refused::UnknownReply { message } => json!({"replyToMessageId": message.to_string()}),
-                Refused::UnknownOwner
-                | Refused::ContactTooLarge { .. }
-                | Refused::TooManyParticipants { .. }
-                | Refused::TooManyNewContacts { .. }
-                | Refused::ConversationBlocked
-                | Refused::NoExternalLeft
-                | Refused::UnknownConversation => return None,
-            },
+            Self::Refused(refused) => return extra_of(refused),
             _ => return None,
         };
         Some(extra)
@@ -430,6 +364,74 @@ impl From<Arc<StoreError>> for ApiError {
 /// The value of `Retry-After` for this wait: rounded up, and at least 1.
 pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(1).max(1)
+}
+
+/// What the response adds about a refusal.
+fn extra_of(refused: &Refused) -> Option<Value> {
+    let extra = match refused {
+        Refused::UnknownAttribute { attribute } => {
+            json!({"customAttributeId": attribute.to_string()})
+        }
+        Refused::ContentUnfit { attribute, expected } => json!({
+            "customAttributeId": attribute.to_string(),
+            "type": expected.map(|expected| expected.as_str()),
+            "expected": expected.map_or("ids of its values, in closedAttributes", AttributeType::form),
+        }),
+        Refused::UnknownClosedValue { attribute, value } => json!({
+            "customAttributeId": attribute.to_string(),
+            "closedCustomAttributeId": value.to_string(),
+        }),
+        Refused::IdentityTaken { field, contact } => json!({
+            "contactId": contact.to_string(),
+            "field": field.as_str(),
+        }),
+        Refused::UnknownTemplate { template, origin } => about_template(*template, *origin, json!({})),
+        Refused::TemplateNotApproved { template, channel, status, origin } => about_template(
+            *template,
+            *origin,
+            json!({"providerChannelId": channel.as_str(), "status": status}),
+        ),
+        Refused::UnfitParameters { template, parameters, origin } => {
+            let parameters: Vec<Value> =
+                parameters.iter().map(|(name, reason)| json!({"name": name, "reason": reason})).collect();
+            about_template(*template, *origin, json!({"parameters": parameters}))
+        }
+        Refused::MissingParameters { template, parameters }
+        | Refused::ForeignParameters { template, parameters } => {
+            about_template(*template, Origin::Request, json!({"parameters": parameters}))
+        }
+        Refused::ConfiguredTemplateNeedsCaller { template } => {
+            about_template(*template, Origin::WorkspaceConfiguration, json!({}))
+        }
+        Refused::UnknownLine { channel, brand } => json!({
+            "providerChannelId": channel.as_ref().map(|channel| channel.as_str()),
+            "brandId": brand.as_ref().map(|brand| brand.as_str()),
+        }),
+        Refused::UnknownParticipant { identifier, identifier_type } => json!({
+            "identifier": identifier,
+            "identifierType": identifier_type,
+        }),
+        Refused::TeamWithInternals { team } | Refused::UnknownTeam { team } => {
+            json!({"teamId": team.to_string()})
+        }
+        Refused::UnknownMedia { media } => json!({"mediaId": media.to_string()}),
+        Refused::MediaUnfit { media, reason } => match reason {
+            MediaFault::TooLarge { max_bytes } => {
+                json!({"mediaId": media.to_string(), "maxBytes": max_bytes})
+            }
+            MediaFault::Empty => json!({"mediaId": media.to_string(), "minBytes": 1}),
+            MediaFault::OtherDigest => json!({"mediaId": media.to_string()}),
+        },
+        Refused::UnknownReply { message } => json!({"replyToMessageId": message.to_string()}),
+        Refused::UnknownOwner
+        | Refused::ContactTooLarge { .. }
+        | Refused::TooManyParticipants { .. }
+        | Refused::TooManyNewContacts { .. }
+        | Refused::ConversationBlocked
+        | Refused::NoExternalLeft
+        | Refused::UnknownConversation => return None,
+    };
+    Some(extra)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::ReceivedText;
+use super::{Raw, ReceivedText};
 use crate::words::words;
 
 /// What the provider says of a message beside its content. Most messages have nothing of it.
@@ -101,47 +101,8 @@ pub struct ProviderError {
     pub details: Option<ReceivedText>,
 }
 
-/// What the service does not know of a message, as the provider's JSON. Its debug output is redacted.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Raw {
-    json: String,
-    is_cut: bool,
-}
-
-impl Raw {
-    /// The greatest size in bytes.
-    pub const MAX: usize = 8_192;
-
-    /// The JSON, or its beginning if it is larger than [`Raw::MAX`].
-    pub fn of(json: &str) -> Self {
-        let end = json.floor_char_boundary(Self::MAX.min(json.len()));
-        Self { json: json[..end].to_owned(), is_cut: end < json.len() }
-    }
-
-    /// The value that a row stored.
-    pub fn restored(json: String, is_cut: bool) -> Self {
-        Self { json, is_cut }
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.json
-    }
-
-    /// Whether the end is missing, so that the text is no JSON.
-    pub fn is_cut(&self) -> bool {
-        self.is_cut
-    }
-}
-
 impl fmt::Debug for Referral {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[Referral]")
-    }
-}
-
-impl fmt::Debug for Raw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[Raw]")
     }
 }
