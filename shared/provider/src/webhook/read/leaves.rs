@@ -3,7 +3,8 @@
 use domain::message::received::{Raw, ReceivedText};
 use serde_json::Value;
 
-use super::MAX_ID;
+use super::values::text;
+use crate::webhook::pieces::MAX_ID;
 
 /// Leaves of a customer's message that are neither mapped nor kept, and why.
 pub(crate) const IGNORED: &[(&[&str], &str)] = &[
@@ -49,14 +50,14 @@ impl Leaves {
 
     /// Takes a text or number as text.
     pub(crate) fn text(&mut self, path: &[&str]) -> Option<String> {
-        let text = super::text(self.at(path))?;
+        let text = text(self.at(path))?;
         self.take(path);
         Some(text)
     }
 
     /// Takes a text, cut to a number of characters. One that is cut also stays as it is.
     pub(crate) fn cut(&mut self, path: &[&str], most: usize) -> Option<ReceivedText> {
-        let text = super::text(self.at(path))?;
+        let text = text(self.at(path))?;
         let cut = ReceivedText::cut(&text, most);
         if cut.as_str() == text {
             self.take(path);
@@ -69,7 +70,7 @@ impl Leaves {
 
     /// Takes an id that fits a key.
     pub(crate) fn id(&mut self, path: &[&str]) -> Option<String> {
-        (super::text(self.at(path))?.len() <= MAX_ID).then(|| self.text(path)).flatten()
+        (text(self.at(path))?.len() <= MAX_ID).then(|| self.text(path)).flatten()
     }
 
     pub(crate) fn flag(&mut self, path: &[&str]) -> Option<bool> {

@@ -10,7 +10,8 @@ use domain::message::received::{
 use serde_json::Value;
 
 use super::leaves::Leaves;
-use super::{Content, Customer, Incoming, Item, LATEST, MediaFile, list, moment, person};
+use super::values::{LATEST, list, moment, person, text};
+use super::{Content, Customer, Incoming, Item, MediaFile};
 
 /// The greatest number of characters in a URL.
 const MAX_URL: usize = 2_048;
@@ -148,7 +149,7 @@ fn said(leaves: &mut Leaves, kind: &str) -> Option<Said> {
 }
 
 fn media(leaves: &mut Leaves, sent_as: SentAs, kind: &str) -> Option<Content> {
-    super::text(leaves.at(&[kind, "mime_type"]))?;
+    text(leaves.at(&[kind, "mime_type"]))?;
     Some(Content::Media(MediaFile {
         sent_as,
         id: leaves.text(&[kind, "id"])?,
@@ -202,7 +203,7 @@ fn cards(leaves: &mut Leaves) -> Said {
 }
 
 fn cut(value: &Value, most: usize) -> Option<ReceivedText> {
-    super::text(value).map(|text| ReceivedText::cut(&text, most))
+    text(value).map(|text| ReceivedText::cut(&text, most))
 }
 
 fn choice(leaves: &mut Leaves) -> Option<Said> {
@@ -277,5 +278,5 @@ fn moved(system: &Value) -> Option<Content> {
     }
     let to: Customer = person(&system["wa_id"], &system["user_id"], &[]);
     let is_known = to.wa_id.is_some() || to.user_id.is_some();
-    is_known.then(|| Content::Moved { to, previous_user_id: super::text(&system["previous_user_id"]) })
+    is_known.then(|| Content::Moved { to, previous_user_id: text(&system["previous_user_id"]) })
 }

@@ -1,4 +1,6 @@
-use domain::message::received::{Card, ChoiceKind, Degrees, Location};
+use domain::Timestamp;
+use domain::media::SentAs;
+use domain::message::received::{Card, ChoiceKind, Degrees, Location, ReceivedText, Said};
 use proptest::prelude::*;
 use serde_json::json;
 
