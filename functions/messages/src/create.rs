@@ -16,8 +16,8 @@ use store::{Bucket, DraftRead, IdempotencyKey, MessageStored, NewMessage, Stored
 
 use crate::messages::Messages;
 
-/// POST /messages: two round trips of one call each, of two calls for a template, which needs the lines too. Between them is one to the bucket if the message has files that no message
-/// referred to before.
+/// POST /messages: two round trips of one call each. A template needs the lines too, so its first trip has two calls. Between
+/// the two trips is one to the bucket if the message has files that no message referred to before.
 pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();

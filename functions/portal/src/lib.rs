@@ -5,13 +5,12 @@ use std::borrow::Cow;
 
 use edge::{ApiRequest, page};
 use lambda_http::{Body, Response};
+use reference::Deployed;
 
 /// The name of the page. The routes of the function are `/portal/{file}`.
 const REFERENCE: &str = "reference.html";
-/// The page, with the two URLs of `build.rs` in the places of those of the deployment.
+/// The page as `build.rs` rendered it, without the URLs of the deployment.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/reference.html"));
-const API: &str = "https://integrations-api.invalid";
-const CAPTURE: &str = "https://capture-api.invalid";
 
 /// The function.
 #[derive(Debug)]
@@ -42,7 +41,6 @@ impl Portal {
     /// The page with the URLs of this deployment.
     fn reference(&self, request: &ApiRequest) -> String {
         let api = request.base_url(&format!("/portal/{REFERENCE}"));
-        PAGE.replace(API, api.as_deref().unwrap_or("https://api.example.com"))
-            .replace(CAPTURE, &self.capture_url)
+        Deployed::put_into(PAGE, api.as_deref().unwrap_or("https://api.example.com"), &self.capture_url)
     }
 }

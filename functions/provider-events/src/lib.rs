@@ -11,7 +11,6 @@
 
 mod apps;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::inbound::quarantine::QuarantineReason;
@@ -172,6 +171,5 @@ impl ProviderEvents {
 
 fn queued(app: &ProviderApp, received_at: Timestamp, piece: &Piece) -> Inbound {
     let Piece { account, field, value, ranks } = piece.clone();
-    let (app, workspace) = (app.id.clone(), app.workspace);
-    Inbound { app, workspace, received_at, account, field, value, ranks, files_since: BTreeMap::new() }
+    Inbound::new(app, received_at, account, field, value, ranks)
 }

@@ -8,7 +8,7 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use domain::encoding::sha256_hex;
-use domain::{ProviderAppId, Timestamp, WorkspaceId, chunks_within, error_chain};
+use domain::{ProviderApp, ProviderAppId, Timestamp, WorkspaceId, chunks_within, error_chain};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,6 +55,19 @@ struct Body {
 }
 
 impl Inbound {
+    /// A piece of a webhook that this app signed, as it came.
+    pub fn new(
+        app: &ProviderApp,
+        received_at: Timestamp,
+        account: String,
+        field: String,
+        value: Value,
+        ranks: BTreeMap<String, u16>,
+    ) -> Self {
+        let (app, workspace) = (app.id.clone(), app.workspace);
+        Self { app, workspace, received_at, account, field, value, ranks, files_since: BTreeMap::new() }
+    }
+
     /// The body of the queue message.
     pub fn body(&self) -> String {
         let body = Body {

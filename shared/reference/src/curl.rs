@@ -16,6 +16,22 @@ pub struct Deployed {
     pub ids: Vec<(&'static str, String)>,
 }
 
+impl Deployed {
+    /// A deployment whose URLs are not known yet. [`Deployed::put_into`] puts them into the page.
+    pub fn to_come() -> Self {
+        Self { api_url: API.to_owned(), capture_url: CAPTURE.to_owned(), ids: Vec::new() }
+    }
+
+    /// The page of [`Deployed::to_come`] with these URLs.
+    pub fn put_into(page: &str, api_url: &str, capture_url: &str) -> String {
+        page.replace(API, api_url).replace(CAPTURE, capture_url)
+    }
+}
+
+/// What stands in a page in the places of the two URLs until they are known. No such host can exist.
+const API: &str = "https://integrations-api.invalid";
+const CAPTURE: &str = "https://capture-api.invalid";
+
 /// One of the two APIs.
 pub(super) struct Api {
     server: &'static Yaml<'static>,

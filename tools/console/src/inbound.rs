@@ -1,7 +1,5 @@
 //! `console inbound ...`
 
-use std::collections::BTreeMap;
-
 use clap::{Args, Subcommand};
 use domain::{ProviderApp, error_chain};
 use provider::webhook::{Division, Piece, divide};
@@ -128,7 +126,11 @@ async fn redrive(
     let Ok(Division { pieces, odd }) = divide(&bytes) else {
         return Ok((kept, Some("it is of another product than WhatsApp".to_owned())));
     };
-    let pieces: Vec<Inbound> = pieces.into_iter().map(|piece| queued(app, &kept, piece)).collect();
+    // The moment of the first receipt stays: it limits how long an item waits, and what a late one may change.
+    let queued = |Piece { account, field, value, ranks }| {
+        Inbound::new(app, kept.received_at, account, field, value, ranks)
+    };
+    let pieces: Vec<Inbound> = pieces.into_iter().map(queued).collect();
     let stays = match queue.send(&pieces).await {
         Err(error) => Some(error_chain(&error)),
         Ok(refused) if !refused.is_empty() => Some("the queue refuses it".to_owned()),
@@ -139,21 +141,6 @@ async fn redrive(
         bucket.end_quarantine(&kept.id).await?;
     }
     Ok((kept, stays))
-}
-
-/// The moment of the first receipt stays: it limits how long an item waits, and what a late one may change.
-fn queued(app: &ProviderApp, kept: &Quarantined, piece: Piece) -> Inbound {
-    let Piece { account, field, value, ranks } = piece;
-    Inbound {
-        app: app.id.clone(),
-        workspace: app.workspace,
-        received_at: kept.received_at,
-        account,
-        field,
-        value,
-        ranks,
-        files_since: BTreeMap::new(),
-    }
 }
 
 fn view(of: &Quarantined) -> View {

@@ -8,7 +8,7 @@ use crate::conversation::{Conversation, ConversationName, ConversationStatus};
 use crate::ids::{ConversationId, TeamId};
 use crate::refused::Refused;
 use crate::settings::line::Lines;
-use crate::settings::onboarding::Reached;
+use crate::settings::line::Reached;
 use crate::settings::template::{Requested, TemplateContent};
 use crate::settings::user::{User, UserRef};
 use crate::settings::workspace::{Team, Workspace, list_shard};

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::ids::TemplateId;
 use crate::refused::{Origin, Refused};
-pub use crate::settings::line::Reached;
 use crate::settings::template::{Accepting, Parameters, Requested, Template, TemplateContent};
 use crate::words::words;
 

@@ -77,11 +77,11 @@ pub fn divide(body: &[u8]) -> Result<Division, OtherProduct> {
     for entry in entries {
         match parsed_raw::<Entry>(&entry) {
             Some(entry) => divided.entry(&entry),
-            None => divided.is_whole = false,
+            None => divided.is_odd = true,
         }
     }
-    let Dividing { mut division, is_whole, .. } = divided;
-    if !is_whole {
+    let Dividing { mut division, is_odd, .. } = divided;
+    if is_odd {
         division.odd.push(body.to_vec());
     }
     Ok(division)
@@ -118,18 +118,13 @@ fn parsed_raw<T: DeserializeOwned>(json: &RawValue) -> Option<T> {
     parsed(json.get())
 }
 
+#[derive(Default)]
 struct Dividing {
     division: Division,
     /// How many messages of a customer on a line came in a second.
     seconds: HashMap<(String, String, String), u16>,
-    /// Whether each entry, change and list could be read.
-    is_whole: bool,
-}
-
-impl Default for Dividing {
-    fn default() -> Self {
-        Self { division: Division::default(), seconds: HashMap::new(), is_whole: true }
-    }
+    /// Whether an entry, a change or a list cannot be read.
+    is_odd: bool,
 }
 
 /// What the items of a change share.
@@ -150,7 +145,7 @@ impl Dividing {
                 Some(Change { field, value }) => {
                     self.change(&account, &text(&read(&field)), value.as_deref(), &time);
                 }
-                None => self.is_whole = false,
+                None => self.is_odd = true,
             }
         }
     }
@@ -188,7 +183,7 @@ impl Dividing {
         for (name, items) in lists {
             match parsed_raw::<Raws>(items) {
                 Some(items) => self.list(&shared, name, &items),
-                None => self.is_whole = false,
+                None => self.is_odd = true,
             }
         }
     }

@@ -8,8 +8,8 @@ use crate::media::Attached;
 use crate::refused::{Origin, Refused};
 use crate::settings::line::Reached;
 use crate::settings::template::{
-    Button, ButtonKind, ContactValues, Form, Header, ParameterValue, Parameters, Requested, Sendable, Slot,
-    SlotKind, Source, Template, TemplateCategory, TemplateStatus, Text,
+    ContactValues, Form, Header, ParameterValue, Parameters, Requested, Sendable, Slot, SlotKind, Source,
+    Template, TemplateCategory, TemplateStatus, Text,
 };
 use crate::time::Timestamp;
 
@@ -307,7 +307,7 @@ impl Template {
     }
 
     /// A text of the form with its values. A value of a contact who is not known is shown as the field.
-    pub fn put_into(&self, text: &Text, prefix: &str, filling: &Filling) -> Option<String> {
+    fn put_into(&self, text: &Text, prefix: &str, filling: &Filling) -> Option<String> {
         text.filled(|name| {
             let slot = format!("{prefix}{name}");
             match (filling.text(&slot), self.source(&slot)) {
@@ -316,13 +316,6 @@ impl Template {
                 (None, _) => None,
             }
         })
-    }
-
-    /// The address of a button with its value.
-    pub fn url_of(&self, button: &Button, slot: &str, filling: &Filling) -> Option<String> {
-        let ButtonKind::Url(url) = &button.kind else { return None };
-        let suffix = filling.text(&format!("{slot}.url"));
-        Text::parse(url, self.form.format).filled(|_| suffix.map(str::to_owned))
     }
 
     /// The template as a message that nobody gives values for.

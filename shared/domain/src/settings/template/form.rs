@@ -382,11 +382,6 @@ impl Form {
         slots
     }
 
-    /// The slot with this name.
-    pub fn slot(&self, name: &str) -> Option<Slot> {
-        self.slots().into_iter().find(|slot| slot.name == name)
-    }
-
     /// A digest of the slots and the format. Components of the same shape take the same values.
     pub fn shape(&self) -> String {
         let mut digest = Sha256::new();

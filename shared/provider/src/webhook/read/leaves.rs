@@ -59,10 +59,8 @@ impl Leaves {
     pub(crate) fn cut(&mut self, path: &[&str], most: usize) -> Option<ReceivedText> {
         let text = text(self.at(path))?;
         let cut = ReceivedText::cut(&text, most);
-        if cut.as_str() == text {
-            self.take(path);
-        } else if ReceivedText::cut(&text, usize::MAX) == cut {
-            // Only control characters are missing.
+        // A text without its control characters is whole.
+        if ReceivedText::cut(&text, usize::MAX) == cut {
             self.take(path);
         }
         (!cut.as_str().is_empty()).then_some(cut)

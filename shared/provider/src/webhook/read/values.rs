@@ -49,7 +49,7 @@ pub(super) fn id(value: &Value) -> Option<String> {
 /// A Unix time in seconds.
 pub(super) fn moment(value: &Value) -> Option<Timestamp> {
     let seconds: i64 = text(value)?.parse().ok()?;
-    let millis = seconds.checked_mul(1_000).filter(|millis| (0..=253_402_300_799_000).contains(millis))?;
+    let millis = seconds.checked_mul(1_000).filter(|millis| (0..=LATEST.as_millis()).contains(millis))?;
     Some(Timestamp::from_millis(millis))
 }
 

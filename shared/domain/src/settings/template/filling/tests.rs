@@ -5,8 +5,8 @@ use super::*;
 use crate::ids::{BusinessAccountId, ChannelId};
 use crate::settings::line::Provider;
 use crate::settings::template::{
-    AccountState, Card, ContactField, FileKind, Offer, ParameterFormat, SaidBy, Sources, TemplateScope,
-    Variable, short_form,
+    AccountState, Button, ButtonKind, Card, ContactField, FileKind, Offer, ParameterFormat, SaidBy, Sources,
+    TemplateScope, Variable, short_form,
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
