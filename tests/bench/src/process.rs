@@ -101,6 +101,7 @@ pub fn environment(aws: &Server, others: &Server, authority: Option<&Authority>)
         ("MEDIA_BUCKET", "test-media".to_owned()),
         ("FAILURE_BUCKET", "test-failures".to_owned()),
         ("CAPTCHA_URL", others.clone()),
+        ("CAPTURE_URL", others.clone()),
         ("GRAPH_URL", others),
         ("GRAPH_VERSION", "v23.0".to_owned()),
     ]

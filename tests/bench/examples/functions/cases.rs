@@ -35,6 +35,7 @@ enum What {
     User,
     Lead,
     Preflight,
+    Reference,
     Relay,
     Delivery,
     MessageSend,
@@ -70,6 +71,7 @@ pub(crate) const ALL: &[Case] = &[
     case!("messages: POST", "messages", Message),
     case!("leads: POST", "leads", Lead),
     case!("leads: preflight", "leads", Preflight),
+    case!("portal: the reference", "portal", Reference),
     case!("event-relay: a contact", "event-relay", Relay),
     case!("webhook-delivery: alone", "webhook-delivery", Delivery),
     case!("message-sender: a text", "message-sender", MessageSend),
@@ -247,6 +249,7 @@ async fn events(
             world.capture(|_| ()).await;
             same(GatewayEvent::of("leads-preflight.json"))
         }
+        What::Reference => same(GatewayEvent::of("portal-file.json")),
         What::Relay => {
             webhooks::endpoint(world, world.workspace, None).await;
             let seed = fixture_text("event-relay-contact-created.json");
