@@ -46,6 +46,7 @@ FUNCTIONS = {
             "SLOW_DELIVERY_QUEUE_URL",
             "SEND_QUEUE_URL",
             "LEAD_QUEUE_URL",
+            "PERSON_QUEUE_URL",
             "FIRST_DUE_SECONDS",
             "MEDIA_BUCKET",
             "FAILURE_BUCKET",
@@ -97,9 +98,21 @@ FUNCTIONS = {
         },
         {"workspaces", "webhooks", "secrets"},
     ),
+    "people": (
+        {
+            "PERSON_QUEUE_URL",
+            "DELIVERY_QUEUE_URL",
+            "SLOW_DELIVERY_QUEUE_URL",
+            "FIRST_DUE_SECONDS",
+            "ERASURE_SETTLE_SECONDS",
+            "MEDIA_BUCKET",
+            "FAILURE_BUCKET",
+        },
+        {"workspaces", "contacts", "conversations", "messages", "media", "leads", "webhooks", "secrets"},
+    ),
     "sweeper": (
-        {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"},
-        {"webhooks", "messages", "leads"},
+        {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL", "PERSON_QUEUE_URL"},
+        {"webhooks", "messages", "leads", "contacts"},
     ),
     "uploads": ({"MEDIA_BUCKET"}, {"media"}),
     "provider-events": ({"INBOX_QUEUE_URL", "FAILURE_BUCKET"}, {"secrets"}),
@@ -155,6 +168,8 @@ LEADING_KEYS = {
     ("message-sender", "limits"): {"*#T#*"},
     ("message-sender", "secrets"): {"*#L#*"} | PERSON_KEY,
     ("message-sender", "workspaces"): {"*#L", "*#M", "*#W"} | PERSON_KEY,
+    ("people", "secrets"): PERSON_KEY,
+    ("people", "workspaces"): {"*#H", "*#HD", "*#HK", "*#P"},
     ("provider-events", "secrets"): {"00000000-0000-0000-0000-000000000000#P"},
     ("users", "workspaces"): {"*#U", "*#UE#*", "*#W"} | HASH,
     ("webhook-delivery", "secrets"): {"*#H#*"} | {"*#H", "*#W", "*#E#*", "*#V#*"},
@@ -169,7 +184,11 @@ TABLES = {
     "contacts": (
         None,
         "NEW_AND_OLD_IMAGES",
-        {"list": (["listPk S", "listSk S"], "KEYS_ONLY"), "owner": (["ownerPk S", "listSk S"], "KEYS_ONLY")},
+        {
+            "list": (["listPk S", "listSk S"], "KEYS_ONLY"),
+            "owner": (["ownerPk S", "listSk S"], "KEYS_ONLY"),
+            "due": (["dueShard S", "dueAt N"], "KEYS_ONLY"),
+        },
     ),
     "conversations": ("expiresAt", "NEW_AND_OLD_IMAGES", {"byStatus": (["statusPk S", "sk S"], "ALL")}),
     "messages": (
@@ -338,6 +357,7 @@ WIDTHS = {
     "webhook-deliveries-slow": "SlowDeliveryConcurrency",
     "message-sends": "SendConcurrency",
     "lead-sends": "LeadConcurrency",
+    "person-jobs": "PersonConcurrency",
     "uploads": "UploadConcurrency",
     "inbox": "InboxConcurrency",
 }
@@ -388,7 +408,10 @@ OUTPUTS = {
 
 # table -> filters of the stream records that reach the relay
 RELAYED = {
-    "contacts": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
+    "contacts": [
+        {"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}},
+        {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["erasure"]}, "state": {"S": ["ASKED"]}}}},
+    ],
     "conversations": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
     "messages": [
         {"dynamodb": {"Keys": {"sk": {"S": [{"prefix": "M#"}]}}}},

@@ -13,6 +13,7 @@ WATCHED_BY_METRIC = {
     "EgressFailures": "webhook-delivery",
     "EndpointsDisabled": "webhook-delivery",
     "NotSwept": "sweeper",
+    "PersonJobsLate": "people",
     "ProviderChangesSeen": "inbox",
     "ProviderWebhooksRefused": "provider-events",
     "ProviderWebhooksUnreadable": "provider-events",

@@ -100,7 +100,11 @@ impl BatchWork {
         match name {
             "INSERT" => self.add_inserted(image(new)?),
             "MODIFY" => {
-                if let Some((old, new)) = image(old)?.zip(image(new)?) {
+                let (old, new) = (image(old)?, image(new)?);
+                if let (None, Some(Image::Asked(lane))) = (&old, &new) {
+                    self.wake(*lane);
+                }
+                if let Some((old, new)) = old.zip(new) {
                     self.add_requeued(&old, &new);
                     self.changes.extend(modified((old, new)));
                 }
@@ -133,6 +137,7 @@ impl BatchWork {
                 self.wake(LaneId::Lead(lead.workspace_id, lead.id));
                 self.changes.push(of_lead(EventType::LeadAccepted, lead));
             }
+            Some(Image::Asked(lane)) => self.wake(lane),
             Some(Image::Choices(choices)) => self.changes.extend(of_choices(None, &choices)),
             Some(Image::Media(..)) | None => {}
         }

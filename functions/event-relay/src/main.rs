@@ -30,7 +30,8 @@ async fn main() -> Result<(), Error> {
         queues: Queues::default()
             .with_webhooks(process.sqs(), fast, slow)
             .with(LaneKind::Conversation, process.sqs(), settings.required("SEND_QUEUE_URL")?)
-            .with(LaneKind::Lead, process.sqs(), settings.required("LEAD_QUEUE_URL")?),
+            .with(LaneKind::Lead, process.sqs(), settings.required("LEAD_QUEUE_URL")?)
+            .with(LaneKind::Person, process.sqs(), settings.required("PERSON_QUEUE_URL")?),
         bucket: process.bucket()?,
         rescue: process.first_due()?,
         partial: settings.parsed("PARTIAL_BATCHES", true)?,

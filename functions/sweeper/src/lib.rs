@@ -178,5 +178,6 @@ fn what(kind: LaneKind) -> What {
         LaneKind::Webhook => What::Webhooks,
         LaneKind::Conversation => What::Conversations,
         LaneKind::Lead => What::Leads,
+        LaneKind::Person => What::Persons,
     }
 }

@@ -15,7 +15,8 @@ async fn main() -> Result<(), Error> {
         queues: Queues::default()
             .with_webhooks(process.sqs(), url("DELIVERY_QUEUE_URL")?, url("SLOW_DELIVERY_QUEUE_URL")?)
             .with(LaneKind::Conversation, process.sqs(), url("SEND_QUEUE_URL")?)
-            .with(LaneKind::Lead, process.sqs(), url("LEAD_QUEUE_URL")?),
+            .with(LaneKind::Lead, process.sqs(), url("LEAD_QUEUE_URL")?)
+            .with(LaneKind::Person, process.sqs(), url("PERSON_QUEUE_URL")?),
         budget: Sweeper::BUDGET,
         metrics: process.metrics(),
     };

@@ -60,6 +60,7 @@ impl Scene {
                 let pk = format!("{}#C#{id}", workspace());
                 self.put(Table::Messages, &pk, due_at, &[("seq", n(1)), ("mark", n(1))]).await;
             }
+            LaneId::Person(_, id) => panic!("no test makes {id} this way"),
             LaneId::Lead(_, id) => {
                 let pk = format!("{}#L#{id}", workspace());
                 self.put(Table::Leads, &pk, due_at, &[("state", s("QUEUED"))]).await;
@@ -119,9 +120,10 @@ impl Scene {
             let kind = match it.queue.as_str() {
                 "deliveries" | "deliveries-slow" => LaneKind::Webhook,
                 "sends" => LaneKind::Conversation,
+                "leads" => LaneKind::Lead,
                 queue => {
-                    assert_eq!(queue, "leads");
-                    LaneKind::Lead
+                    assert_eq!(queue, "persons");
+                    LaneKind::Person
                 }
             };
             let lane = queue::read(kind, &it.body).unwrap();
@@ -139,7 +141,8 @@ fn sweeper(db: &TestDb, sqs: &TestQueue) -> Sweeper {
         queues: Queues::default()
             .with_webhooks(sqs.client(), url("deliveries"), url("deliveries-slow"))
             .with(LaneKind::Conversation, sqs.client(), url("sends"))
-            .with(LaneKind::Lead, sqs.client(), url("leads")),
+            .with(LaneKind::Lead, sqs.client(), url("leads"))
+            .with(LaneKind::Person, sqs.client(), url("persons")),
         budget: Sweeper::BUDGET,
         metrics: Metrics::kept(db.clock().clone()).0,
     }

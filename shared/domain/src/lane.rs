@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::ids::{ConversationId, EndpointId, LeadId, WorkspaceId};
+use crate::ids::{ConversationId, EndpointId, ErasureId, LeadId, WorkspaceId};
 use crate::time::Timestamp;
 
 /// The kinds of lanes.
@@ -20,11 +20,13 @@ pub enum LaneKind {
     Conversation,
     /// A lead: its first message.
     Lead,
+    /// An erasure of a person, or a preview of one.
+    Person,
 }
 
 impl LaneKind {
     /// All kinds of lanes.
-    pub const ALL: [Self; 3] = [Self::Webhook, Self::Conversation, Self::Lead];
+    pub const ALL: [Self; 4] = [Self::Webhook, Self::Conversation, Self::Lead, Self::Person];
 
     /// The name in queue messages and logs.
     pub fn as_str(self) -> &'static str {
@@ -32,6 +34,7 @@ impl LaneKind {
             Self::Webhook => "webhook",
             Self::Conversation => "conversation",
             Self::Lead => "lead",
+            Self::Person => "person",
         }
     }
 
@@ -61,6 +64,8 @@ pub enum LaneId {
     Conversation(WorkspaceId, ConversationId),
     /// A lead.
     Lead(WorkspaceId, LeadId),
+    /// An erasure or a preview.
+    Person(WorkspaceId, ErasureId),
 }
 
 impl LaneId {
@@ -70,6 +75,7 @@ impl LaneId {
             Self::Webhook(_) => LaneKind::Webhook,
             Self::Conversation(..) => LaneKind::Conversation,
             Self::Lead(..) => LaneKind::Lead,
+            Self::Person(..) => LaneKind::Person,
         }
     }
 
@@ -77,7 +83,9 @@ impl LaneId {
     pub fn workspace(&self) -> WorkspaceId {
         match self {
             Self::Webhook(slot) => slot.workspace,
-            Self::Conversation(workspace, _) | Self::Lead(workspace, _) => *workspace,
+            Self::Conversation(workspace, _) | Self::Lead(workspace, _) | Self::Person(workspace, _) => {
+                *workspace
+            }
         }
     }
 
@@ -87,12 +95,14 @@ impl LaneId {
     pub fn group(&self) -> Uuid {
         match self {
             Self::Webhook(slot) => *slot.endpoint.as_uuid(),
-            Self::Conversation(workspace, _) | Self::Lead(workspace, _) => *workspace.as_uuid(),
+            Self::Conversation(workspace, _) | Self::Lead(workspace, _) | Self::Person(workspace, _) => {
+                *workspace.as_uuid()
+            }
         }
     }
 }
 
-/// Log format: `webhook <endpoint>/<slot>`, `conversation <id>` or `lead <id>`.
+/// Log format: `webhook <endpoint>/<slot>`, `conversation <id>`, `lead <id>` or `person <id>`.
 impl fmt::Display for LaneId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind().as_str();
@@ -100,6 +110,7 @@ impl fmt::Display for LaneId {
             Self::Webhook(Slot { endpoint, number, .. }) => write!(f, "{kind} {endpoint}/{number}"),
             Self::Conversation(_, id) => write!(f, "{kind} {id}"),
             Self::Lead(_, id) => write!(f, "{kind} {id}"),
+            Self::Person(_, id) => write!(f, "{kind} {id}"),
         }
     }
 }
@@ -208,14 +219,20 @@ mod tests {
             LaneId::Webhook(slot),
             LaneId::Conversation(workspace, ConversationId::from_uuid(id)),
             LaneId::Lead(workspace, LeadId::from_uuid(id)),
+            LaneId::Person(workspace, ErasureId::from_uuid(id)),
         ];
         assert_eq!(lanes.map(|lane| lane.kind()), LaneKind::ALL);
-        assert_eq!(lanes.map(|lane| lane.workspace()), [workspace; 3]);
-        assert_eq!(lanes.map(|lane| lane.group().as_u128()), [2, 1, 1]);
+        assert_eq!(lanes.map(|lane| lane.workspace()), [workspace; 4]);
+        assert_eq!(lanes.map(|lane| lane.group().as_u128()), [2, 1, 1, 1]);
         let id = "00000000-0000-0000-0000-000000000002";
         assert_eq!(
             lanes.map(|lane| lane.to_string()),
-            [format!("webhook {id}/3"), format!("conversation {id}"), format!("lead {id}")]
+            [
+                format!("webhook {id}/3"),
+                format!("conversation {id}"),
+                format!("lead {id}"),
+                format!("person {id}")
+            ]
         );
     }
 

@@ -1,33 +1,19 @@
-//! Persons: what belongs to one, and the erasure of one.
-//!
-//! ```text
-//! ERASING --first pass--> SETTLING --second pass, 15 minutes later--> DONE
-//! ```
-//!
-//! The first pass erases what it finds. Requests and visits that began before it may still write rows of the
-//! person. When the second pass begins, all of them have ended, so it finds everything that they wrote.
+//! Persons: what belongs to one.
 
+pub mod erasure;
 pub mod times;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-
-use uuid::Uuid;
 
 use crate::contact::address::ProviderUserId;
 use crate::conversation::Conversation;
-use crate::encoding::digest;
-use crate::ids::{ContactId, ErasureId, LeadId, WorkspaceId};
+use crate::ids::{ContactId, LeadId};
 use crate::lead::Lead;
 use crate::message::{Content, Message};
 use crate::person::times::{HeldNumber, Tenure, contact_of};
 use crate::phone::PhoneKey;
 use crate::text::{Cellphone, Email};
 use crate::time::Timestamp;
-use crate::words::words;
-
-/// The namespace of the ids of erasures.
-const ERASURES: Uuid = Uuid::from_u128(0x5b0e_97c4_2d18_4f63_a6f1_38d2_c07a_49e5);
 
 /// Who a person is: the ids, numbers and addresses under which rows of the person are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -125,16 +111,6 @@ impl Person {
         Some(next)
     }
 
-    /// The hashes by which a finished erasure recognises the person. They are salted by the workspace only:
-    /// who knows a number can check whether its person was erased.
-    pub fn digests(&self, workspace: WorkspaceId) -> BTreeSet<String> {
-        let cellphones = Self::by_phone(self.all_numbers()).into_keys();
-        let cellphones = cellphones.map(|key| digest(workspace, key.as_str()));
-        let emails = self.emails.iter().map(|email| digest(workspace, email.key().as_str()));
-        let user_ids = self.user_ids.iter().map(|user_id| digest(workspace, user_id.as_str()));
-        cellphones.chain(emails).chain(user_ids).collect()
-    }
-
     /// Both together.
     pub fn and(mut self, other: &Self) -> Self {
         self.contacts.extend(&other.contacts);
@@ -145,117 +121,6 @@ impl Person {
         self.emails.extend(other.emails.iter().cloned());
         self.user_ids.extend(other.user_ids.iter().cloned());
         self
-    }
-}
-
-/// The state of an erasure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErasureState {
-    /// The first pass has begun.
-    Erasing,
-    /// The first pass is done, and requests that began before may still write.
-    Settling,
-    /// Nothing of the person is left.
-    Done,
-}
-
-words!(
-    /// The names of the states.
-    ErasureState {
-        Erasing: "ERASING",
-        Settling: "SETTLING",
-        Done: "DONE",
-    }
-);
-
-/// The erasure of a person.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Erasure {
-    /// The id.
-    pub id: ErasureId,
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// The person. Once the erasure is done, only the ids of the contacts are left.
-    pub person: Person,
-    /// The hashes of the person's numbers and addresses.
-    pub digests: BTreeSet<String>,
-    /// The state.
-    pub state: ErasureState,
-    /// When the operator asked for it.
-    pub asked_at: Timestamp,
-    /// When the first pass ended.
-    pub settled_from: Option<Timestamp>,
-    /// When the erasure was done.
-    pub done_at: Option<Timestamp>,
-    /// The number of rows, objects and records that went, by kind.
-    pub counts: BTreeMap<String, u64>,
-    /// Increases by one with each change.
-    pub version: u64,
-}
-
-impl Erasure {
-    /// The time between the passes. It outlasts every invocation: Lambda ends each within 15 minutes.
-    pub const SETTLES: Duration = Duration::from_mins(15);
-
-    /// A new erasure of this person. The same request at the same moment has the same id.
-    pub fn of(person: Person, workspace_id: WorkspaceId, now: Timestamp) -> Self {
-        let digests = person.digests(workspace_id);
-        let mut name = format!("{workspace_id}|{}", now.as_millis());
-        for part in person.contacts.iter().map(ToString::to_string).chain(digests.iter().cloned()) {
-            name = format!("{name}|{part}");
-        }
-        Self {
-            id: ErasureId::from_uuid(Uuid::new_v5(&ERASURES, name.as_bytes())),
-            workspace_id,
-            person,
-            digests,
-            state: ErasureState::Erasing,
-            asked_at: now,
-            settled_from: None,
-            done_at: None,
-            counts: BTreeMap::new(),
-            version: 1,
-        }
-    }
-
-    /// Whether it erases, or erased, this person. Who has no contact is recognised by the number or the address.
-    pub fn is_of(&self, person: &Person) -> bool {
-        match person.contacts.is_empty() {
-            true => !self.digests.is_disjoint(&person.digests(self.workspace_id)),
-            false => !self.person.contacts.is_disjoint(&person.contacts),
-        }
-    }
-
-    /// When the second pass may begin; `None` before the end of the first.
-    pub fn second_pass_at(&self) -> Option<Timestamp> {
-        self.settled_from.map(|from| from.plus(Self::SETTLES))
-    }
-
-    /// The number of the pass that the erasure is in: 1, or 2 once the first has ended.
-    pub fn pass(&self) -> u8 {
-        if self.state == ErasureState::Erasing { 1 } else { 2 }
-    }
-
-    /// The erasure of a person of whom more is known now.
-    #[must_use]
-    pub fn knowing(&self, person: Person) -> Self {
-        let digests = self.digests.iter().cloned().chain(person.digests(self.workspace_id)).collect();
-        Self { person, digests, version: self.version + 1, ..self.clone() }
-    }
-
-    /// The erasure after the end of the pass in which it is, with the counts of both passes. After the second,
-    /// only hashes, ids and counts are left.
-    #[must_use]
-    pub fn passed(&self, counts: BTreeMap<String, u64>, now: Timestamp) -> Self {
-        let next = Self { counts, version: self.version + 1, ..self.clone() };
-        match self.state {
-            ErasureState::Erasing => Self { state: ErasureState::Settling, settled_from: Some(now), ..next },
-            ErasureState::Settling | ErasureState::Done => {
-                let contacts = self.person.contacts.clone();
-                let person = Person { contacts, ..Person::default() };
-                Self { state: ErasureState::Done, done_at: Some(now), person, ..next }
-            }
-        }
     }
 }
 

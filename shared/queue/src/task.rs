@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsEvent;
-use domain::{ConversationId, EndpointId, LaneId, LaneKind, LeadId, Slot, Track, WorkspaceId};
+use domain::{ConversationId, EndpointId, ErasureId, LaneId, LaneKind, LeadId, Slot, Track, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::Unreadable;
@@ -36,6 +36,7 @@ pub(crate) fn queue_name(kind: LaneKind, track: Track) -> String {
         (LaneKind::Webhook, Track::Slow) => format!("webhook-deliveries{SLOW}"),
         (LaneKind::Conversation, _) => "message-sends".to_owned(),
         (LaneKind::Lead, _) => "lead-sends".to_owned(),
+        (LaneKind::Person, _) => "person-jobs".to_owned(),
     }
 }
 
@@ -53,6 +54,7 @@ enum Body {
     Webhook { workspace_id: String, endpoint_id: String, slot: u8 },
     Conversation { workspace_id: String, conversation_id: String },
     Lead { workspace_id: String, lead_id: String },
+    Person { workspace_id: String, erasure_id: String },
 }
 
 /// The body of the message that names a lane.
@@ -69,6 +71,9 @@ pub fn body(lane: &LaneId) -> String {
         },
         LaneId::Lead(workspace, lead) => {
             Body::Lead { workspace_id: workspace.to_string(), lead_id: lead.to_string() }
+        }
+        LaneId::Person(workspace, erasure) => {
+            Body::Person { workspace_id: workspace.to_string(), erasure_id: erasure.to_string() }
         }
     };
     // Strings and small numbers always serialize.
@@ -91,6 +96,9 @@ pub fn read(kind: LaneKind, body: &str) -> Result<LaneId, Unreadable> {
         Body::Lead { workspace_id, lead_id } => {
             LaneId::Lead(workspace(&workspace_id)?, LeadId::parse(&lead_id).map_err(|_| Unreadable)?)
         }
+        Body::Person { workspace_id, erasure_id } => {
+            LaneId::Person(workspace(&workspace_id)?, ErasureId::parse(&erasure_id).map_err(|_| Unreadable)?)
+        }
     };
     if lane.kind() == kind { Ok(lane) } else { Err(Unreadable) }
 }
@@ -99,7 +107,7 @@ pub fn read(kind: LaneKind, body: &str) -> Result<LaneId, Unreadable> {
 mod tests {
     use super::*;
 
-    const BODIES: [(LaneKind, &str); 3] = [
+    const BODIES: [(LaneKind, &str); 4] = [
         (
             LaneKind::Webhook,
             r#"{"lane":"webhook","workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","endpointId":"1d3f5a7b-9c1e-4d3f-a5b7-c9d1e3f5a7b9","slot":2}"#,
@@ -111,6 +119,10 @@ mod tests {
         (
             LaneKind::Lead,
             r#"{"lane":"lead","workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","leadId":"5e7a9c1d-3f5b-4d7e-9a1c-3e5f7b9d1a2c"}"#,
+        ),
+        (
+            LaneKind::Person,
+            r#"{"lane":"person","workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","erasureId":"7f9b1d3e-5a7c-4e9b-8d1f-3a5c7e9b1d3f"}"#,
         ),
     ];
 

@@ -65,7 +65,7 @@ dimensions! {
     /// The queue that a visit came from.
     Track = "Track" { Fast = "fast" Slow = "slow" }
     /// The kind of lanes that were due.
-    What = "What" { Webhooks = "webhooks" Conversations = "conversations" Leads = "leads" }
+    What = "What" { Webhooks = "webhooks" Conversations = "conversations" Leads = "leads" Persons = "persons" }
     /// A function that sends messages.
     Sender = "Function" { Messages = "message-sender" Leads = "lead-sender" }
     /// A function of the Integrations API.
@@ -198,6 +198,11 @@ families! {
         sends_unknown: Count = "SendsUnknown",
         /// The provider did not accept the message; it is retried later.
         sends_retried: Count = "SendsRetried",
+    }
+    /// Erasures and previews.
+    PersonJobs by () {
+        /// Visits of erasures and previews that are not over an hour after they were asked for.
+        person_jobs_late: Count = "PersonJobsLate",
     }
     /// Captured leads.
     Captured by () {

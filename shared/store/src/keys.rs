@@ -562,9 +562,29 @@ pub(crate) fn erasure(workspace: WorkspaceId, erasure: ErasureId) -> (String, St
     (erasures(workspace), erasure.to_string())
 }
 
-/// The partition of what an erasure found.
+/// The workspace of a partition that [`erasures`] named.
+pub(crate) fn read_erasures(pk: &str) -> Option<WorkspaceId> {
+    WorkspaceId::parse(pk.strip_suffix("#P")?).ok()
+}
+
+/// The partition of the workspace's erasures and previews that run (table `contacts`).
+pub(crate) fn person_jobs(workspace: WorkspaceId) -> String {
+    format!("{workspace}#J")
+}
+
+/// An erasure or a preview that runs, in the partition of [`person_jobs`]. It is a lane.
+pub(crate) fn person_job(workspace: WorkspaceId, job: ErasureId) -> (String, String) {
+    (person_jobs(workspace), job.to_string())
+}
+
+/// The workspace of a partition that [`person_jobs`] named.
+pub(crate) fn read_person_jobs(pk: &str) -> Option<WorkspaceId> {
+    WorkspaceId::parse(pk.strip_suffix("#J")?).ok()
+}
+
+/// The partition of what an erasure found (table `contacts`).
 pub(crate) fn erasure_targets(workspace: WorkspaceId, erasure: ErasureId) -> String {
-    format!("{workspace}#P#{erasure}")
+    format!("{workspace}#J#{erasure}")
 }
 
 /// The partition of a slot of an endpoint: its lane, deliveries, attempts and jobs.
@@ -607,25 +627,34 @@ pub(crate) fn table_of_lanes(kind: LaneKind) -> Table {
         LaneKind::Webhook => Table::Webhooks,
         LaneKind::Conversation => Table::Messages,
         LaneKind::Lead => Table::Leads,
+        LaneKind::Person => Table::Contacts,
     }
 }
 
 /// The table and keys of a lane.
-pub(crate) fn lane(lane: &LaneId) -> (Table, String, &'static str) {
+pub(crate) fn lane(lane: &LaneId) -> (Table, String, String) {
+    let with_text = |(pk, sk): (String, &'static str)| (pk, sk.to_owned());
     let (pk, sk) = match lane {
-        LaneId::Webhook(slot) => webhook_lane(slot),
-        LaneId::Conversation(workspace, conversation) => (messages(*workspace, *conversation), LANE),
-        LaneId::Lead(workspace, id) => lead(*workspace, *id),
+        LaneId::Webhook(slot) => with_text(webhook_lane(slot)),
+        LaneId::Conversation(workspace, conversation) => {
+            with_text((messages(*workspace, *conversation), LANE))
+        }
+        LaneId::Lead(workspace, id) => with_text(lead(*workspace, *id)),
+        LaneId::Person(workspace, id) => person_job(*workspace, *id),
     };
     (table_of_lanes(lane.kind()), pk, sk)
 }
 
 /// The lane of a kind with these keys, which [`lane`] made.
 pub(crate) fn read_lane(kind: LaneKind, pk: &str, sk: &str) -> Option<LaneId> {
+    if kind == LaneKind::Person {
+        return Some(LaneId::Person(read_person_jobs(pk)?, ErasureId::parse(sk).ok()?));
+    }
     if sk != LANE {
         return None;
     }
     match kind {
+        LaneKind::Person => None,
         LaneKind::Webhook => {
             let (workspace, slot) = in_workspace(pk, "#E#")?;
             read_slot(workspace, slot).map(LaneId::Webhook)
@@ -641,9 +670,10 @@ pub(crate) fn read_lane(kind: LaneKind, pk: &str, sk: &str) -> Option<LaneId> {
 /// all of them are read once a minute.
 pub(crate) fn due_shards(kind: LaneKind) -> u8 {
     match kind {
-        LaneKind::Webhook => 8,
+        LaneKind::Webhook => 7,
         LaneKind::Conversation => 6,
         LaneKind::Lead => 2,
+        LaneKind::Person => 1,
     }
 }
 
@@ -658,6 +688,7 @@ pub(crate) fn due_shard(lane: &LaneId) -> String {
         LaneId::Webhook(slot) => (slot.endpoint.as_uuid(), slot.number),
         LaneId::Conversation(_, conversation) => (conversation.as_uuid(), 0),
         LaneId::Lead(_, lead) => (lead.as_uuid(), 0),
+        LaneId::Person(_, job) => (job.as_uuid(), 0),
     };
     due(id.as_bytes()[0].wrapping_add(slot) % due_shards(lane.kind()))
 }

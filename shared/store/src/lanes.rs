@@ -12,13 +12,14 @@
 
 pub(crate) mod counts;
 pub(crate) mod lead;
+pub(crate) mod person;
 pub(crate) mod progress_field;
 pub(crate) mod row;
 
 use std::time::Duration;
 
 use domain::lane::DuePlan;
-use domain::{LaneId, LaneKind, Lead, Rest, Timestamp, Track};
+use domain::{Erasure, LaneId, LaneKind, Lead, Rest, Timestamp, Track};
 use uuid::Uuid;
 
 use crate::dynamodb::item::{Item, PK, SCHEMA, SK, check_schema, key, n, number, read, s, text, unreadable};
@@ -27,6 +28,7 @@ use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::Wrote;
 use crate::lanes::counts::Counts;
 use crate::lanes::lead::lead;
+use crate::lanes::person::erasure;
 use crate::webhooks::WebhookLane;
 use crate::{Store, StoreError, keys};
 
@@ -67,6 +69,8 @@ pub enum LaneState {
     Conversation(Counts),
     /// The lane of a lead: the lead itself.
     Lead(Box<Lead>),
+    /// The lane of an erasure or a preview: the job itself.
+    Person(Box<Erasure>),
 }
 
 /// The result of a release.
@@ -147,7 +151,7 @@ impl Store {
                 .bind(":now", n(now.as_millis()));
             let change = match lane.kind() {
                 LaneKind::Webhook => WebhookLane::add_to_lease(change, is_late),
-                LaneKind::Conversation => change,
+                LaneKind::Conversation | LaneKind::Person => change,
                 LaneKind::Lead => change
                     .when(LEAD_IS_OPEN)
                     .when(LIVE)
@@ -182,7 +186,9 @@ impl Store {
                 // the two writes.
                 LaneState::Webhook(_) if !is_late => is_late = true,
                 // Another visit took the lane between the two writes and released it. It read the late work.
-                LaneState::Webhook(_) | LaneState::Conversation(_) => return Ok(Lease::Held),
+                LaneState::Webhook(_) | LaneState::Conversation(_) | LaneState::Person(_) => {
+                    return Ok(Lease::Held);
+                }
             }
         }
     }
@@ -213,7 +219,7 @@ impl Store {
             LaneState::Webhook(state) => state.add_to_release(change, !rest.ignores_new_work()),
             // The counts are exact only if no work was added since they were read, which the mark shows.
             LaneState::Conversation(counts) if !rest.ignores_new_work() => counts.add_to_release(change),
-            LaneState::Conversation(_) | LaneState::Lead(_) => change,
+            LaneState::Conversation(_) | LaneState::Lead(_) | LaneState::Person(_) => change,
         };
         let (table, pk, sk) = keys::lane(&leased.lane);
         let found = match self.write(change.of(table, key((pk, sk)))).await? {
@@ -290,7 +296,7 @@ impl Store {
         let is_planned = item.get("planned").map(number) == Some(due.at.as_millis());
         let track = match due.lane.kind() {
             LaneKind::Webhook => WebhookLane::read(item)?.pace.track(now),
-            LaneKind::Conversation | LaneKind::Lead => Track::Fast,
+            LaneKind::Conversation | LaneKind::Lead | LaneKind::Person => Track::Fast,
         };
         Ok(Some(Claim { is_planned, track }))
     }
@@ -301,7 +307,7 @@ impl Leased {
     pub fn webhook(&mut self) -> Option<&mut WebhookLane> {
         match &mut self.state {
             LaneState::Webhook(state) => Some(state),
-            LaneState::Conversation(_) | LaneState::Lead(_) => None,
+            LaneState::Conversation(_) | LaneState::Lead(_) | LaneState::Person(_) => None,
         }
     }
 
@@ -348,6 +354,7 @@ fn leased(lane: LaneId, lease: Uuid, item: Item) -> Result<Leased, StoreError> {
         LaneId::Webhook(_) => LaneState::Webhook(Box::new(WebhookLane::read(item)?)),
         LaneId::Conversation(..) => LaneState::Conversation(Counts::of(&read(item)?)),
         LaneId::Lead(..) => LaneState::Lead(Box::new(lead(item)?)),
+        LaneId::Person(..) => LaneState::Person(Box::new(erasure(item)?)),
     };
     Ok(Leased { lane, lease, deaths, state, mark })
 }

@@ -61,7 +61,7 @@ pub use messages::lane::{Begun, ConversationLane, Entry, Open, Outbound, Sending
 pub use messages::page::MessageQuery;
 pub use messages::receive::{InboundIds, InboundPlace, InboundStored, NewInbound};
 pub use messages::{DraftRead, MessageStored, NewMessage, TemplateDraftRead};
-pub use people::{ErasedMessages, Found, PersonConversation, Target, TargetKind};
+pub use people::{ErasedMessages, Found, LeasedErasure, PersonConversation, Target, TargetKind};
 pub use quarantine::Quarantined;
 pub use settings::lines::LineCreated;
 pub use settings::templates::{TemplateCreated, TemplateOwner};

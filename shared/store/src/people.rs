@@ -8,5 +8,5 @@ mod finding;
 mod traces;
 
 pub use conversations::{ErasedMessages, PersonConversation};
-pub use erasures::{Target, TargetKind};
+pub use erasures::{LeasedErasure, Target, TargetKind};
 pub use finding::Found;

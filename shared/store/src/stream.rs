@@ -4,7 +4,7 @@ pub(crate) mod feed;
 
 use std::collections::HashMap;
 
-use domain::{Choices, Contact, Conversation, ConversationId, Lead, MediaId, Message, WorkspaceId};
+use domain::{Choices, Contact, Conversation, ConversationId, LaneId, Lead, MediaId, Message, WorkspaceId};
 
 use crate::contacts::choices::{KIND as CHOICES, choices};
 use crate::contacts::row::contact;
@@ -12,6 +12,7 @@ use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, PK, text};
 use crate::dynamodb::write::{LAST_REQUEST, request_of};
 use crate::lanes::lead::lead;
+use crate::lanes::person::asked;
 use crate::messages::row::message;
 use crate::{StoreError, keys};
 
@@ -32,6 +33,8 @@ pub enum Image {
     Choices(Box<Choices>),
     /// A file that was created for upload.
     Media(WorkspaceId, MediaId),
+    /// An erasure or a preview that nobody has begun.
+    Asked(LaneId),
 }
 
 impl Image {
@@ -53,6 +56,7 @@ impl Image {
             "conversation" => Ok(Some(Self::Conversation(conversation(item)?))),
             "message" => Ok(Some(Self::Message(message(item)?))),
             "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),
+            "erasure" => Ok(asked(item)?.map(Self::Asked)),
             CHOICES => Ok(Some(Self::Choices(Box::new(choices(item)?)))),
             "plan" => {
                 named(keys::read_messages(text(&item, PK)).map(|(workspace, of)| Self::Plan(workspace, of)))

@@ -188,7 +188,7 @@ impl<'a> VisitLoop<'a> {
         let Some(after) = plan.and_then(|plan| plan.wake_after) else { return };
         let track = match &leased.state {
             LaneState::Webhook(lane) => lane.pace.track(self.store.now()),
-            LaneState::Conversation(_) | LaneState::Lead(_) => Track::Fast,
+            LaneState::Conversation(_) | LaneState::Lead(_) | LaneState::Person(_) => Track::Fast,
         };
         if let Err(error) = self.queues.enqueue(&[Wake { lane: leased.lane, track, after }]).await {
             let cause = error_chain(&error);

@@ -97,6 +97,7 @@ pub fn environment(aws: &Server, others: &Server, authority: Option<&Authority>)
         ("SLOW_DELIVERY_QUEUE_URL", queue("test-webhook-deliveries-slow")),
         ("SEND_QUEUE_URL", queue("test-sends")),
         ("LEAD_QUEUE_URL", queue("test-lead-sends")),
+        ("PERSON_QUEUE_URL", queue("test-person-jobs")),
         ("INBOX_QUEUE_URL", queue("test-inbox")),
         ("MEDIA_BUCKET", "test-media".to_owned()),
         ("FAILURE_BUCKET", "test-failures".to_owned()),

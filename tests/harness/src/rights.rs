@@ -81,6 +81,7 @@ impl Rights {
                 // Without this right, S3 answers 403 instead of 404 for an absent object.
                 self.require("s3:ListBucket", all, &[]);
             }
+            "ListObjectVersions" => self.require("s3:ListBucketVersions", all, &[]),
             _ => self.require(&format!("s3:{operation}"), objects, &[]),
         }
     }

@@ -25,6 +25,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("lead-sender", &["domain", "provider", "queue", "runtime", "store", "worker"]),
         ("messages", &["domain", "edge", "runtime", "store"]),
         ("message-sender", &["domain", "provider", "queue", "runtime", "store", "worker"]),
+        ("people", &["domain", "edge", "queue", "runtime", "store", "worker"]),
         ("portal", &["edge", "reference", "runtime"]),
         ("provider-events", &["domain", "edge", "provider", "queue", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
@@ -33,7 +34,10 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("webhook-delivery", &["domain", "outbound", "queue", "runtime", "store", "worker"]),
     ],
     &[
-        ("console", &["domain", "edge", "event-relay", "outbound", "provider", "queue", "runtime", "store"]),
+        (
+            "console",
+            &["domain", "edge", "event-relay", "outbound", "people", "provider", "queue", "runtime", "store"],
+        ),
         ("floor", &[]),
         ("harness", &["domain", "edge", "provider", "runtime", "store"]),
         ("local", &["domain", "reference"]),
@@ -79,6 +83,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
                 "leads",
                 "message-sender",
                 "messages",
+                "people",
                 "provider",
                 "provider-events",
                 "queue",

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use console::KnownStack;
 use domain::sending::SendSchedule;
-use domain::{LaneKind, RetrySchedule, TrustedReceivers};
+use domain::{Erasure, LaneKind, RetrySchedule, TrustedReceivers};
 use edge::Api;
 use event_relay::Relay;
 use harness::{TestBucket, TestFailures, World};
@@ -65,6 +65,7 @@ impl Parts<'_> {
             .with_webhooks(self.sqs.clone(), url("webhook-deliveries"), url("webhook-deliveries-slow"))
             .with(LaneKind::Conversation, self.sqs.clone(), url("message-sends"))
             .with(LaneKind::Lead, self.sqs.clone(), url("lead-sends"))
+            .with(LaneKind::Person, self.sqs.clone(), url("person-jobs"))
     }
 
     fn inbox_queue(&self) -> InboundQueue {
@@ -97,6 +98,7 @@ pub(crate) struct Machine {
     pub(crate) relay: Relay,
     pub(crate) message_sender: message_sender::Engine<WhatsApp>,
     pub(crate) lead_sender: lead_sender::Engine<WhatsApp>,
+    pub(crate) people: people::Engine,
     pub(crate) delivery: webhook_delivery::Engine<Receivers>,
     pub(crate) sweeper: Sweeper,
     /// Where an operator types commands.
@@ -172,6 +174,18 @@ impl Machine {
                 queues: parts.queues(),
                 provider: parts.whatsapp.clone(),
                 rules: rules(),
+                metrics: parts.metrics(),
+            },
+            people: people::Engine {
+                store: parts.store("people"),
+                queues: parts.queues(),
+                media: parts.bucket("people"),
+                failures: parts.failures.bucket(),
+                rules: people::Rules {
+                    settle: Erasure::SETTLES,
+                    lease: people::Rules::LEASE,
+                    rescue: RESCUE,
+                },
                 metrics: parts.metrics(),
             },
             delivery: webhook_delivery::Engine {

@@ -62,11 +62,12 @@ impl Queue {
 /// The queue of the bucket's notifications.
 pub(crate) const UPLOADS: &str = "uploads";
 
-pub(crate) static QUEUES: [Queue; 6] = [
+pub(crate) static QUEUES: [Queue; 7] = [
     Queue::of_lanes("webhook-deliveries", "webhook-delivery.json", 60),
     Queue::of_lanes("webhook-deliveries-slow", "webhook-delivery.json", 60),
     Queue::of_lanes("message-sends", "message-sender.json", 60),
     Queue::of_lanes("lead-sends", "lead-sender.json", 60),
+    Queue { invisible: Duration::from_secs(1_800), ..Queue::of_lanes("person-jobs", "people.json", 300) },
     Queue::of_copies("inbox", "inbox.json", 60, 90, 20),
     Queue::of_copies(UPLOADS, "uploads.json", 10, 60, 5),
 ];

@@ -352,4 +352,5 @@ fn is_relayed(record: &Value) -> bool {
         || sk.starts_with("M#")
         || sk == "P" && record["eventName"] == "INSERT"
         || record["dynamodb"]["NewImage"]["kind"]["S"] == "optOut"
+        || record["dynamodb"]["NewImage"]["state"]["S"] == "ASKED"
 }

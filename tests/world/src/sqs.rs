@@ -118,6 +118,7 @@ impl Simulation {
         let who = self.who(match queue {
             "message-sends" => "message-sender",
             "lead-sends" => "lead-sender",
+            "person-jobs" => "people",
             "inbox" => "inbox",
             UPLOADS => "uploads",
             _ => "webhook-delivery",
@@ -131,6 +132,10 @@ impl Simulation {
             "lead-sends" => {
                 let event = queue_event(event, &bodies, of(&machine.lead_sender.store));
                 answered(self.invoke_as(&who, limit, machine.lead_sender.handle(event)).await)
+            }
+            "person-jobs" => {
+                let event = queue_event(event, &bodies, of(&machine.people.store));
+                answered(self.invoke_as(&who, limit, machine.people.handle(event)).await)
             }
             "inbox" => {
                 let event = queue_event(event, &bodies, Context::default()).payload;

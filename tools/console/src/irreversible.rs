@@ -82,7 +82,9 @@ fn flag(is_required: bool) -> Arg {
         true => "Confirm the command, which cannot be undone",
         false => "Do not ask for a confirmation, although the command cannot be undone",
     };
-    Arg::new(YES).long(YES).action(ArgAction::SetTrue).required(is_required).help(help)
+    let flag = Arg::new(YES).long(YES).action(ArgAction::SetTrue).help(help);
+    // A preview erases nothing.
+    if is_required { flag.required_unless_present("dry_run") } else { flag }
 }
 
 fn row(command: [&str; 2]) -> Option<(Thing, &'static str)> {

@@ -1,16 +1,14 @@
 //! `console person ...`
 
-mod contact_erased;
 mod erase;
-mod events;
 mod export;
-mod failures;
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use domain::{Cellphone, ContactId, Email, Erasure, ErasureState, LeadId, Person, WorkspaceId};
-use serde_json::Value;
+use domain::person::erasure::{ContactPreview, Preview};
+use domain::{Cellphone, ContactId, Email, Erasure, ErasureId, LeadId, Person, Tenure, WorkspaceId};
+use serde_json::{Value, json};
 
 use crate::arguments::InWorkspace;
 use crate::beside::Buckets;
@@ -22,14 +20,35 @@ use crate::{Console, Result};
 pub(crate) enum Verb {
     /// Erase a person: the contact, leads, messages, files, and the data of their events. This cannot be undone.
     ///
-    /// The command erases everything that it finds, and ends in the state SETTLING. Requests that were running at that
-    /// time may still have written something. Repeat the command after 15 minutes: it erases that too, and ends in the
-    /// state DONE with a receipt. An interrupted command continues when it is repeated.
+    /// The command only asks: the service erases everything that it finds, waits for 15 minutes until no request from before
+    /// is running, and erases what these wrote. Then the erasure is DONE and is the receipt. A repeat of the command shows how
+    /// far it is.
     Erase {
         #[command(flatten)]
         who: Who,
+        /// Erase nothing, and show what an erasure would take, contact by contact.
+        #[arg(long)]
+        dry_run: bool,
+        /// Wait until the erasure is done, but at most this many seconds [default without a number: 1500].
+        #[arg(
+            long,
+            value_name = "SECONDS",
+            num_args = 0..=1,
+            require_equals = true,
+            default_missing_value = "1500",
+            value_parser = clap::value_parser!(u64).range(1..=86_400)
+        )]
+        wait: Option<u64>,
+    },
+    /// Say whether an erasure was that of a number or an address.
+    Verify {
         #[command(flatten)]
-        buckets: Buckets,
+        within: InWorkspace,
+        /// The erasure's id.
+        #[arg(long, value_name = "ID", value_parser = ErasureId::parse)]
+        erasure: ErasureId,
+        #[command(flatten)]
+        of: Of,
     },
     /// Write what is kept of a person into a new folder: person.json, and the files beside it.
     ///
@@ -68,6 +87,17 @@ pub(crate) struct Who {
 
 #[derive(Args)]
 #[group(required = true, multiple = false)]
+pub(crate) struct Of {
+    /// The phone number, in any written form.
+    #[arg(long, value_name = "NUMBER", value_parser = Cellphone::parse)]
+    cellphone: Option<Cellphone>,
+    /// The e-mail address.
+    #[arg(long, value_name = "ADDRESS", value_parser = Email::parse)]
+    email: Option<Email>,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
 struct By {
     /// The contact's id.
     #[arg(long, value_name = "ID", value_parser = ContactId::parse)]
@@ -99,14 +129,25 @@ impl Who {
 impl Verb {
     pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
         Ok(match self {
-            Self::Erase { who, buckets } => {
+            Self::Erase { who, dry_run, wait } => {
                 let workspace = console.workspace(&who.within).await?.id;
-                let beside = console.beside.known(buckets).await?;
                 let person = who.person(console, workspace).await?;
-                let erasure = erase::erase(console, &beside, workspace, person).await?;
-                let again = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done);
-                let again = again.map(|at| format!("Repeat the command after {at} to finish the erasure."));
-                Report::from(view(&erasure)).remarks(again)
+                let erasure = erase::ask(console, workspace, person, dry_run).await?;
+                let erasure = match wait.or(dry_run.then_some(PREVIEW_SECONDS)) {
+                    Some(seconds) => erase::watch(console, erasure, seconds).await?,
+                    None => erasure,
+                };
+                let goes_on = (!erasure.is_over()).then_some("The service goes on by itself.".to_owned());
+                Report::from(view(&erasure)).remarks(goes_on)
+            }
+            Self::Verify { within, erasure, of } => {
+                let workspace = console.workspace(&within).await?.id;
+                let erasure = erase::read(console, workspace, erasure).await?;
+                let unheld = of.cellphone.into_iter().collect();
+                let person = Person { unheld, emails: of.email.into_iter().collect(), ..Person::default() };
+                let macs = person.macs(workspace, &*console.store.person_key().await?);
+                let matches = !erasure.macs.is_disjoint(&macs);
+                View::new().value("matches", "matches", matches).into()
             }
             Self::Export { who, buckets, output: folder, all } => {
                 let workspace = console.workspace(&who.within).await?.id;
@@ -118,26 +159,72 @@ impl Verb {
             }
             Self::Erasures(within) => {
                 let workspace = console.workspace(&within).await?.id;
-                console.store.erasures(workspace).await?.iter().map(view).collect()
+                console.store.erasures(workspace).await?.iter().map(listed).collect()
             }
         })
     }
 }
 
-/// An erasure. Once it is done, this is its receipt.
+/// How long the command waits for a preview.
+const PREVIEW_SECONDS: u64 = 90;
+
+/// An erasure or a preview. Once an erasure is done, this is its receipt.
 fn view(erasure: &Erasure) -> View {
-    let finish_from = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done);
-    let contacts: Vec<String> = erasure.person.contacts.iter().map(ContactId::to_string).collect();
-    let erased = || erasure.counts.iter().map(|(kind, count)| (kind.as_str(), *count));
+    let contacts: Vec<String> = erasure.contacts.iter().map(ContactId::to_string).collect();
+    let counts = match &erasure.preview {
+        Some(preview) => &preview.counts,
+        None => &erasure.counts,
+    };
+    let counts = || counts.iter().map(|(kind, count)| (kind.as_str(), *count));
+    let heading = if erasure.is_preview { "would be erased" } else { "erased" };
     View::new()
         .text("erasureId", "erasure", erasure.id)
         .text("state", "state", erasure.state.as_str())
+        .json("dryRun", erasure.is_preview)
         .text("askedAt", "requested", erasure.asked_at)
-        .optional("finishFrom", "finish from", finish_from)
+        .text("askedBy", "by", &erasure.asked_by)
         .optional("doneAt", "done", erasure.done_at)
+        .optional("waitsFor", "waits for", erasure.waits_for.as_ref())
         .value("contactIds", "contacts", contacts)
         // Those of the numbers and addresses.
-        .json("hashes", erasure.digests.iter().cloned().collect::<Vec<_>>())
-        .json("erased", erased().collect::<Value>())
-        .lines("erased", erased().map(|(kind, count)| format!("{count} {kind}")))
+        .json("macs", erasure.macs.iter().cloned().collect::<Vec<_>>())
+        .json("erased", counts().collect::<Value>())
+        .lines(heading, counts().map(|(kind, count)| format!("{count} {kind}")))
+        .and(erasure.preview.as_ref().map(previewed).unwrap_or_default())
+}
+
+/// An erasure in the list, which has room for its id, its state and its time only.
+fn listed(erasure: &Erasure) -> View {
+    view(erasure)
+        .without_cells()
+        .cell("erasure", erasure.id.to_string())
+        .cell("state", erasure.state.as_str())
+        .cell("requested", erasure.asked_at.to_string())
+}
+
+/// What a preview found: each contact with its times, and what stays unless it is named.
+fn previewed(preview: &Preview) -> View {
+    let time = |tenure: &Tenure| {
+        let until = tenure.to.map_or_else(|| "now".to_owned(), |to| to.to_string());
+        format!("{} from {} until {until}", tenure.contact, tenure.from)
+    };
+    let as_json = |tenure: &Tenure| {
+        let to = tenure.to.map(|to| to.to_string());
+        json!({ "contactId": tenure.contact.to_string(), "from": tenure.from.to_string(), "to": to })
+    };
+    let contact = |of: &ContactPreview| {
+        json!({
+            "contactId": of.contact.to_string(),
+            "counts": of.counts,
+            "numbers": of.numbers.iter().map(as_json).collect::<Vec<_>>(),
+            "others": of.others.iter().map(as_json).collect::<Vec<_>>(),
+        })
+    };
+    let leads: Vec<String> = preview.nobodys_leads.iter().map(LeadId::to_string).collect();
+    let times = |of: fn(&ContactPreview) -> &Vec<Tenure>| preview.contacts.iter().flat_map(of).map(time);
+    View::new()
+        .json("contacts", preview.contacts.iter().map(contact).collect::<Vec<_>>())
+        .lines("had the numbers", times(|of| &of.numbers))
+        .lines("others had them", times(|of| &of.others))
+        .value("nobodysLeads", "leads of nobody", leads)
 }

@@ -14,8 +14,8 @@ use domain::settings::workspace::TeamFull;
 use domain::usage::UsedBy;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::{
-    ChannelId, ContactId, DeliveryId, EndpointId, JobId, LeadState, ProviderApp, ProviderAppId, Refused,
-    Unfit, WebhookEndpoint, WorkspaceId,
+    ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState, ProviderApp, ProviderAppId,
+    Refused, Unfit, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;
@@ -215,6 +215,16 @@ pub enum Refusal {
         /// The waiting time in seconds.
         seconds: u64,
     },
+    /// The erasure is not done within the waiting time.
+    #[error(
+        "The erasure {erasure} is not done after {seconds} seconds and continues: `person erasures` shows its state."
+    )]
+    ErasureNotDone {
+        /// The erasure.
+        erasure: ErasureId,
+        /// The waiting time in seconds.
+        seconds: u64,
+    },
     /// The receiver did not acknowledge the attempt that the command waited for.
     #[error("The delivery {delivery} was attempted and is not acknowledged ({last}).")]
     NotDelivered {
@@ -338,6 +348,15 @@ fn used_by(by: &[UsedBy]) -> String {
     by.iter().map(UsedBy::to_string).collect::<Vec<_>>().join("; ")
 }
 
+impl From<people::failures::Unreadable> for Refusal {
+    fn from(unreadable: people::failures::Unreadable) -> Self {
+        match unreadable {
+            people::failures::Unreadable::Store(error) => error.into(),
+            people::failures::Unreadable::Object { key, reason } => Self::Object { key, reason },
+        }
+    }
+}
+
 /// What a command line names, by an id or in another way. In JSON, the code of a refusal is `UNKNOWN_` and the variant.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs, reason = "the rows below describe them")]
@@ -361,6 +380,7 @@ pub enum Named {
     Delivery,
     Event,
     Contact,
+    Erasure,
 }
 
 impl Named {
@@ -401,6 +421,7 @@ impl Named {
                 None,
             ),
             Self::Contact => ("The workspace has no contact", "", None),
+            Self::Erasure => ("The workspace has no erasure", "", Some("--erasure")),
         }
     }
 

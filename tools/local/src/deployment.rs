@@ -36,6 +36,8 @@ impl Deployment {
             ("Architecture".to_owned(), architecture().to_owned()),
             ("CaptchaUrl".to_owned(), captcha.url()),
             ("GraphUrl".to_owned(), provider.url()),
+            // No invocation of a local stack lasts longer.
+            ("ErasureSettleSeconds".to_owned(), "20".to_owned()),
             // The emulator repeats only whole batches of stream records.
             ("PartialBatches".to_owned(), "false".to_owned()),
             ("TrustedReceivers".to_owned(), receiver.url()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_lambda_events::dynamodb::Event as StreamEvent;
 use domain::webhook::DisabledReason;
-use domain::{LaneId, Rest, Timestamp};
+use domain::{Contact, ContactId, Erasure, LaneId, LaneKind, Rest, Timestamp};
 use harness::{Death, World, fixture};
 use serde_json::{Value, json};
 use store::{Lease, Released, Table};
@@ -380,4 +380,27 @@ async fn two_concurrent_relays_of_the_same_records_write_everything_once() {
         (40, 40)
     );
     assert_eq!(scene.world.db.rows_of(Table::Webhooks, "lane").len(), 1);
+}
+
+#[tokio::test]
+async fn an_erasure_is_queued_when_it_is_asked_for_and_not_when_it_goes_on() {
+    let scene = Scene::start().await;
+    let (store, workspace) = (scene.world.db.store(), scene.world.workspace);
+    let contacts = [ContactId::generate(store.ids())].into();
+    let asked = Erasure::of_contacts(contacts, workspace, false, "operator", store.now());
+    store.ask_erasure(&asked, None).await.unwrap();
+    let lane = LaneId::Person(workspace, asked.id);
+    let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(330)).await.unwrap() else {
+        panic!("the job is new")
+    };
+    let (held, read) = store::LeasedErasure::of(&leased).unwrap();
+    assert_eq!(read, asked);
+    assert!(store.keep_erasure(&held, &asked, asked.finding(), None).await.unwrap().is_some());
+    // Another contact, whose rows are no jobs.
+    let other = Contact::blank(ContactId::generate(store.ids()), workspace, store.now());
+    store.create_contact(&other, "other").await.unwrap();
+    assert!(scene.relayed(&scene.world.db.stream(Table::Contacts)).await);
+    let queued: Vec<_> = scene.leads.take().into_iter().map(|it| (it.queue, it.body)).collect();
+    assert_eq!(queued, [("persons".to_owned(), queue::body(&lane))]);
+    assert_eq!(queue::read(LaneKind::Person, &queued[0].1), Ok(lane));
 }

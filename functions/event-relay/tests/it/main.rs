@@ -56,7 +56,8 @@ impl Scene {
         let queues = Queues::default()
             .with_webhooks(sqs.client(), url("fast"), url("slow"))
             .with(LaneKind::Conversation, sends.client(), url("sends"))
-            .with(LaneKind::Lead, leads.client(), url("leads"));
+            .with(LaneKind::Lead, leads.client(), url("leads"))
+            .with(LaneKind::Person, leads.client(), url("persons"));
         let relay = Relay {
             store: world.db.store_of("event-relay"),
             queues,

@@ -1,10 +1,16 @@
 use crate::ConversationName;
 use crate::conversation::{ContactRef, External, Recipient};
-use crate::ids::{BrandId, ChannelId, ConversationId, LeadId, MessageId};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::ids::{BrandId, ChannelId, ConversationId, LeadId, MessageId, WorkspaceId};
 use crate::lead::captcha::Score;
 use crate::lead::{Consent, ConsentStatus, LandingUri, LeadState, Utm};
 use crate::message::SentBy;
 use crate::message::received::{Received, ReceivedContent, Said};
+use crate::person::erasure::{Erasure, ErasureState, Preview};
+use crate::person_key::PersonKey;
 use crate::sending::Progress;
 
 use super::*;
@@ -120,31 +126,6 @@ fn a_conversation_that_a_person_leaves_loses_its_name_once() {
     assert!(ana.left(&conversation(&[11], Some("Ana and Bob")), NOW).is_some(), "the name may name Ana");
 }
 
-#[test]
-fn a_finished_erasure_holds_hashes_instead_of_numbers_and_addresses() {
-    let ana = person(&[10], &["+34600111222"], &["Ana@Example.com"]);
-    let asked = Erasure::of(ana.clone(), WORKSPACE, NOW);
-    assert_eq!((asked.pass(), asked.second_pass_at()), (1, None));
-    let settling = asked.passed(BTreeMap::new(), NOW);
-    assert_eq!((settling.state, settling.pass()), (ErasureState::Settling, 2));
-    assert_eq!(settling.second_pass_at(), Some(NOW.plus(Erasure::SETTLES)));
-    let counts = BTreeMap::from([("contacts".to_owned(), 1)]);
-    let done = settling.passed(counts.clone(), NOW);
-    assert_eq!(done.counts, counts);
-    assert_eq!((done.state, done.done_at, done.version), (ErasureState::Done, Some(NOW), 3));
-    assert!(done.person.numbers.is_empty() && done.person.emails.is_empty());
-    let is_of = |person: Person| done.is_of(&person);
-    assert!(is_of(person(&[10], &[], &[])) && is_of(person(&[], &["+34600111222"], &[])));
-    assert!(is_of(person(&[], &[], &["ana@example.com"])), "addresses are compared without case");
-    assert!(!is_of(person(&[11], &["+34600111223"], &["bob@example.com"])));
-}
-
-#[test]
-fn the_hash_of_a_number_differs_between_workspaces() {
-    let other = WorkspaceId::from_uuid(Uuid::from_u128(2));
-    assert_ne!(digest(WORKSPACE, "+34600111222"), digest(other, "+34600111222"));
-}
-
 pub(super) fn lead(cellphone: &str, contact: u128) -> Lead {
     Lead {
         id: LeadId::from_uuid(Uuid::from_u128(5)),
@@ -209,24 +190,55 @@ fn a_number_that_others_had_names_nobody() {
 }
 
 #[test]
-fn what_is_learned_of_a_person_is_added_to_the_erasure() {
-    let ana = Person {
-        user_ids: BTreeSet::from([ProviderUserId::parse("US.1").unwrap()]),
-        ..person(&[10], &["+34600111222"], &["ana@example.com"])
+fn a_repeat_of_a_request_has_the_same_id_and_a_preview_has_its_own() {
+    let key = PersonKey::new([7; 32]);
+    let ana = person(&[10], &["+34600111222"], &[]);
+    let contacts =
+        |is_preview| Erasure::of_contacts(ana.contacts.clone(), WORKSPACE, is_preview, "operator", NOW);
+    let of = |person: &Person, leads: &[LeadId]| {
+        let leads = leads.iter().copied().collect();
+        Erasure::of_person(person, &leads, &key, WORKSPACE, false, "operator", NOW).id
     };
-    let more = Person {
-        user_ids: BTreeSet::from([ProviderUserId::parse("US.2").unwrap()]),
-        ..person(&[11], &["+34600111223"], &["ruiz@example.com"])
-    };
-    let both = ana.clone().and(&more);
-    assert_eq!(
-        (both.contacts.len(), both.numbers.len(), both.emails.len(), both.user_ids.len()),
-        (2, 2, 2, 2)
-    );
-    // The hashes of what is no longer known of the person stay.
-    let asked = Erasure::of(ana.clone(), WORKSPACE, NOW);
-    let knowing = asked.knowing(more.clone());
-    let digests = ana.digests(WORKSPACE).into_iter().chain(more.digests(WORKSPACE)).collect();
-    assert_eq!(knowing, Erasure { person: more, digests, version: 2, ..asked });
-    assert_eq!(knowing.digests.len(), 6);
+    assert_eq!(contacts(false).id, of(&ana, &[]));
+    assert_ne!(contacts(false).id, contacts(true).id);
+    // Who has no contact is known by the leads that a number led to, so a later lead is another erasure.
+    let unheld = person(&[], &["+34600111222"], &[]);
+    let [first, second] = [5, 6].map(|n| LeadId::from_uuid(Uuid::from_u128(n)));
+    let ids = [of(&ana, &[]), of(&unheld, &[]), of(&unheld, &[first]), of(&unheld, &[first, second])];
+    assert_eq!(BTreeSet::from(ids).len(), 4);
+    assert_eq!(of(&unheld, &[first, second]), of(&unheld, &[second, first]));
+}
+
+#[test]
+fn an_erasure_has_two_passes_and_a_preview_none() {
+    let key = PersonKey::new([7; 32]);
+    let ana = person(&[10], &["+34600111222"], &["Ana@Example.com"]);
+    let asked = Erasure::of_contacts(ana.contacts.clone(), WORKSPACE, false, "operator", NOW);
+    let first = asked.finding().erasing(&ana, &key);
+    assert_eq!((first.state, first.pass, first.macs.len()), (ErasureState::Erasing, 1, 2));
+    let settling = first.passed(BTreeMap::new(), NOW);
+    assert_eq!((settling.state, settling.is_over()), (ErasureState::Settling, false));
+    assert_eq!(settling.second_pass_at(Erasure::SETTLES), NOW.plus(Erasure::SETTLES));
+    let late = person(&[11], &["+34600111223"], &[]);
+    let second = settling.finding().erasing(&late.and(&ana), &key);
+    assert_eq!((second.pass, second.macs.len(), second.contacts.len()), (2, 3, 2));
+    let counts = BTreeMap::from([("contacts".to_owned(), 1)]);
+    let done = second.waiting_for(Some("aws/lambda/x".to_owned())).passed(counts.clone(), NOW);
+    assert_eq!((done.state, done.is_over(), done.done_at), (ErasureState::Done, true, Some(NOW)));
+    assert_eq!((done.counts, done.waits_for), (counts, None));
+    let preview = Erasure::of_contacts(ana.contacts, WORKSPACE, true, "operator", NOW);
+    let found = preview.finding().found(Preview::default(), NOW);
+    assert_eq!((found.state, found.kept_until), (ErasureState::Found, Some(NOW.plus(Erasure::PREVIEW_KEPT))));
+}
+
+#[test]
+fn a_receipt_is_recognised_by_every_form_of_a_number_and_an_address_and_only_with_the_key() {
+    let (key, other) = (PersonKey::new([7; 32]), PersonKey::new([8; 32]));
+    let ana = person(&[10], &["+5511987654321"], &["Ana@Example.com"]);
+    let macs = ana.macs(WORKSPACE, &key);
+    for same in [person(&[], &["+551187654321"], &[]), person(&[], &[], &["ana@example.com"])] {
+        assert!(same.macs(WORKSPACE, &key).is_subset(&macs));
+        assert!(same.macs(WORKSPACE, &other).is_disjoint(&macs));
+    }
+    assert!(person(&[], &["+551187654322"], &[]).macs(WORKSPACE, &key).is_disjoint(&macs));
 }

@@ -1,19 +1,28 @@
-//! The rows of an erasure: itself, and what it found. The latter are deleted when the erasure is done.
+//! The rows of erasures and previews: the running job, which is a lane, what it found, and the receipt that stays.
+//!
+//! A running job never shows a number or an address. What it looks for is encrypted under a key that is derived from the
+//! person key, and goes with the job.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use chacha20poly1305::aead::{Aead, KeyInit, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use domain::{
-    Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, HeldNumber, LeadId, Person, PhoneKey,
-    ProviderUserId, Tenure, Timestamp, WorkspaceId,
+    Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, HeldNumber, LaneId, LeadId, Person,
+    PersonKey, PhoneKey, ProviderUserId, Tenure, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::dynamodb::fields::{self, OfKey, stored};
-use crate::dynamodb::item::{Item, SK, key, n, read, row, text, unreadable};
-use crate::dynamodb::read::Query;
-use crate::dynamodb::write::Write;
+use crate::dynamodb::fields::{self, Stored, stored};
+use crate::dynamodb::item::{Item, SK, key, n, read, row, s, text, unreadable};
+use crate::dynamodb::read::{Place, Query};
+use crate::dynamodb::versions::diff_write;
+use crate::dynamodb::write::{Write, Wrote, is_written_by};
+use crate::lanes::person::{TenureField, erasure, job_item};
+use crate::lanes::{LaneState, Leased};
 use crate::{Store, StoreError, Table, keys};
 
 /// What an erasure found.
@@ -27,6 +36,8 @@ pub struct Target {
     pub id: Uuid,
     /// What went with it in this pass, by kind. It is counted before the first of it goes.
     pub counts: Option<BTreeMap<String, u64>>,
+    /// Whether the pass has erased it.
+    pub is_done: bool,
 }
 
 /// The kinds of targets, in the order in which an erasure processes them.
@@ -80,7 +91,7 @@ impl TargetKind {
 impl Target {
     /// A target that is not counted yet.
     pub fn new(pass: u8, kind: TargetKind, id: Uuid) -> Self {
-        Self { pass, kind, id, counts: None }
+        Self { pass, kind, id, counts: None, is_done: false }
     }
 
     fn sort_key(&self) -> String {
@@ -88,30 +99,159 @@ impl Target {
     }
 }
 
+/// A job under a lease.
+#[derive(Clone, Copy, Debug)]
+pub struct LeasedErasure {
+    lease: Uuid,
+}
+
+impl LeasedErasure {
+    /// The job of a leased lane; `None` for a lane of another kind.
+    pub fn of(leased: &Leased) -> Option<(Self, Erasure)> {
+        match &leased.state {
+            LaneState::Person(erasure) => Some((Self { lease: leased.lease }, Erasure::clone(erasure))),
+            LaneState::Webhook(_) | LaneState::Conversation(_) | LaneState::Lead(_) => None,
+        }
+    }
+}
+
+/// How long after it was asked for the sweeper queues a job whose message was lost.
+const FIRST_DUE: Duration = Duration::from_secs(120);
+
 impl Store {
-    /// All erasures of a workspace, the oldest first. One round trip for each megabyte.
+    /// Asks for an erasure or a preview. Returns it as it is now: the one that runs, or the receipt, if it was asked for
+    /// before. The result of a preview is made anew. `person` is what is known beside the contacts. Two round trips, and
+    /// one for the person key if it is needed and not in memory.
+    pub async fn ask_erasure(&self, new: &Erasure, person: Option<&Person>) -> Result<Erasure, StoreError> {
+        let before = self.erasure(new.workspace_id, new.id).await?;
+        let write = match &before {
+            Some(found) if found.state != ErasureState::Found => return Ok(found.clone()),
+            Some(found) => {
+                let row = self.asked_row(new, person).await?;
+                Write::put(Table::Contacts, row).when("version = :seen").bind(":seen", n(found.version))
+            }
+            None => Write::put(Table::Contacts, self.asked_row(new, person).await?).when_absent(),
+        };
+        match self.write(write).await? {
+            Wrote::Done(_) => Ok(new.clone()),
+            // Another request asked at the same time, or the answer of this write was lost.
+            Wrote::Refused(Some(found)) => erasure(found),
+            Wrote::Refused(None) => Ok(self.erasure(new.workspace_id, new.id).await?.unwrap_or(new.clone())),
+        }
+    }
+
+    async fn asked_row(&self, new: &Erasure, person: Option<&Person>) -> Result<Item, StoreError> {
+        let mut item = job_item(new, &self.ids.next().to_string())?;
+        let lane = LaneId::Person(new.workspace_id, new.id);
+        item.insert("dueShard".to_owned(), s(keys::due_shard(&lane)));
+        item.insert("dueAt".to_owned(), n(new.asked_at.plus(FIRST_DUE).as_millis()));
+        if let Some(person) = person {
+            item.insert(SEALED.to_owned(), self.sealed(new, person).await?);
+        }
+        Ok(item)
+    }
+
+    /// An erasure or a preview: the one that runs, or the receipt (strongly consistent reads). One round trip.
+    pub async fn erasure(
+        &self,
+        workspace: WorkspaceId,
+        id: ErasureId,
+    ) -> Result<Option<Erasure>, StoreError> {
+        let job = Place::of(Table::Contacts, keys::person_job(workspace, id));
+        let receipt = Place::of(Table::Workspaces, keys::erasure(workspace, id));
+        let mut rows = self.rows_at([&job, &receipt]).await?;
+        // Between the receipt and the end of the job, both are there and the same.
+        rows.take(&receipt).or_else(|| rows.take(&job)).map(erasure).transpose()
+    }
+
+    /// The erasures and previews of a workspace that are not over. One round trip for each megabyte.
+    pub async fn running_erasures(&self, workspace: WorkspaceId) -> Result<Vec<Erasure>, StoreError> {
+        let mut jobs = self.jobs_of_persons(workspace).await?;
+        jobs.retain(|job| !job.is_over());
+        Ok(jobs)
+    }
+
+    async fn jobs_of_persons(&self, workspace: WorkspaceId) -> Result<Vec<Erasure>, StoreError> {
+        let rows = self.query_all(Query::of(Table::Contacts, keys::person_jobs(workspace))).await?;
+        rows.into_iter().map(erasure).collect()
+    }
+
+    /// All erasures and previews of a workspace, the oldest first. One round trip for each megabyte of two tables.
     pub async fn erasures(&self, workspace: WorkspaceId) -> Result<Vec<Erasure>, StoreError> {
-        let rows: Vec<Erasure> = self.partition(Table::Workspaces, keys::erasures(workspace)).await?;
-        let of_workspace = |row| Erasure { workspace_id: workspace, ..row };
-        let mut erasures: Vec<Erasure> = rows.into_iter().map(of_workspace).collect();
+        let receipts = self.query_all(Query::of(Table::Workspaces, keys::erasures(workspace))).await?;
+        let receipts = receipts.into_iter().map(erasure).collect::<Result<Vec<_>, _>>()?;
+        let mut all: BTreeMap<ErasureId, Erasure> =
+            self.jobs_of_persons(workspace).await?.into_iter().map(|job| (job.id, job)).collect();
+        all.extend(receipts.into_iter().map(|receipt| (receipt.id, receipt)));
+        let mut erasures: Vec<Erasure> = all.into_values().collect();
         erasures.sort_by_key(|erasure| (erasure.asked_at, erasure.id));
         Ok(erasures)
     }
 
-    /// Stores the next version of an erasure, or a new one. Returns `false` if another command did. One round
-    /// trip.
-    pub async fn keep_erasure(&self, erasure: &Erasure) -> Result<bool, StoreError> {
-        let row = row(keys::erasure(erasure.workspace_id, erasure.id), "erasure", erasure)?;
-        match erasure.version {
-            1 => self.put_first(Table::Workspaces, row).await,
-            version => self.put_next(Table::Workspaces, row, version - 1).await,
+    /// What a job knows of its person. One round trip, and one for the person key if it is not in memory.
+    pub async fn person_of(&self, of: &Erasure) -> Result<Person, StoreError> {
+        let only = || Person { contacts: of.contacts.clone(), ..Person::default() };
+        let place = keys::person_job(of.workspace_id, of.id);
+        let row = self.get_item(Table::Contacts, place).await?.unwrap_or_default();
+        match row.get(SEALED) {
+            Some(AttributeValue::B(sealed)) => {
+                let key = self.person_key().await?;
+                let unreadable = || unreadable(&row, "what it is sealed with is another key");
+                open(&key, of, sealed.as_ref()).ok_or_else(unreadable)
+            }
+            _ => Ok(only()),
         }
+    }
+
+    /// Stores the next version of a job, and what is known of the person if that is new. Returns the job as it is stored;
+    /// `None` if another visitor holds the lane. One round trip.
+    pub async fn keep_erasure(
+        &self,
+        leased: &LeasedErasure,
+        seen: &Erasure,
+        next: Erasure,
+        person: Option<&Person>,
+    ) -> Result<Option<Erasure>, StoreError> {
+        let request = self.ids.next().to_string();
+        let (mut before, mut after) = (job_item(seen, "")?, job_item(&next, &request)?);
+        if let Some(person) = person {
+            after.insert(SEALED.to_owned(), self.sealed(&next, person).await?);
+        }
+        if next.is_over() {
+            before.insert(SEALED.to_owned(), s(""));
+        }
+        let write = diff_write(Table::Contacts, &before, &after, seen.version);
+        let write = write.also_when("#lease = :mine").name("#lease", "lease");
+        let write = write.bind(":mine", s(leased.lease.to_string()));
+        Ok(match self.write(write).await? {
+            Wrote::Done(_) => Some(next),
+            Wrote::Refused(found) => found.filter(|found| is_written_by(found, &request)).map(|_| next),
+        })
+    }
+
+    /// Stores the receipt of an erasure that is done, and deletes what it found and the job. One round trip for each.
+    pub async fn finish_erasure(&self, leased: &LeasedErasure, done: &Erasure) -> Result<(), StoreError> {
+        let receipt = row(keys::erasure(done.workspace_id, done.id), "erasure", done)?;
+        self.write(Write::put(Table::Workspaces, receipt)).await?;
+        for target in self.targets(done).await? {
+            let row = key((keys::erasure_targets(done.workspace_id, done.id), target.sort_key()));
+            self.write(Write::delete(Table::Contacts, row)).await?;
+        }
+        self.drop_job(leased, done).await
+    }
+
+    /// Deletes a job, such as a preview that was kept long enough. One round trip.
+    pub async fn drop_job(&self, leased: &LeasedErasure, of: &Erasure) -> Result<(), StoreError> {
+        let job = Write::delete(Table::Contacts, key(keys::person_job(of.workspace_id, of.id)));
+        let job = job.when("#lease = :mine").name("#lease", "lease");
+        self.write(job.bind(":mine", s(leased.lease.to_string()))).await?;
+        Ok(())
     }
 
     /// What an erasure found, in the order in which it processes it. One round trip for each megabyte.
     pub async fn targets(&self, of: &Erasure) -> Result<Vec<Target>, StoreError> {
         let pk = keys::erasure_targets(of.workspace_id, of.id);
-        let items = self.query_all(Query::of(Table::Workspaces, pk)).await?;
+        let items = self.query_all(Query::of(Table::Contacts, pk)).await?;
         let mut targets = items.into_iter().map(target).collect::<Result<Vec<_>, _>>()?;
         targets.sort_by_key(|target| (target.pass, target.kind, target.id));
         Ok(targets)
@@ -120,8 +260,9 @@ impl Store {
     /// Stores what an erasure found. A target that is stored already stays as it is. One round trip.
     pub async fn add_target(&self, of: &Erasure, target: &Target) -> Result<(), StoreError> {
         let pk = keys::erasure_targets(of.workspace_id, of.id);
-        let row = row((pk, target.sort_key()), "erasureTarget", &TargetRow { counts: None })?;
-        self.write(Write::put(Table::Workspaces, row).when_absent()).await?;
+        let body = TargetRow { counts: None, is_done: false };
+        let row = row((pk, target.sort_key()), "erasureTarget", &body)?;
+        self.write(Write::put(Table::Contacts, row).when_absent()).await?;
         Ok(())
     }
 
@@ -133,25 +274,60 @@ impl Store {
         target: &Target,
         counts: &[(&str, u64)],
     ) -> Result<(), StoreError> {
-        let pk = keys::erasure_targets(of.workspace_id, of.id);
         let counts = counts.iter().filter(|(_, count)| *count > 0);
         let counts = counts.map(|(kind, count)| ((*kind).to_owned(), n(count))).collect();
         let count = "SET counts = if_not_exists(counts, :counts), kind = :kind";
-        let write = Write::update(Table::Workspaces, key((pk, target.sort_key())), count)
-            .bind(":counts", AttributeValue::M(counts))
-            .bind(":kind", AttributeValue::S("erasureTarget".to_owned()));
-        self.write(write).await?;
+        let write = target_update(of, target, count);
+        self.write(write.bind(":counts", AttributeValue::M(counts))).await?;
         Ok(())
     }
 
-    /// Deletes the rows of what an erasure found. One round trip for each target.
-    pub async fn drop_targets(&self, of: &Erasure, targets: &[Target]) -> Result<(), StoreError> {
-        let pk = keys::erasure_targets(of.workspace_id, of.id);
-        for target in targets {
-            self.write(Write::delete(Table::Workspaces, key((&pk, target.sort_key())))).await?;
-        }
+    /// Records that a pass has erased a target. One round trip.
+    pub async fn finish_target(&self, of: &Erasure, target: &Target) -> Result<(), StoreError> {
+        let write = target_update(of, target, "SET isDone = :done, kind = :kind");
+        self.write(write.bind(":done", AttributeValue::Bool(true))).await?;
         Ok(())
     }
+
+    /// What is known of a person, as only the jobs can read it.
+    async fn sealed(&self, of: &Erasure, person: &Person) -> Result<AttributeValue, StoreError> {
+        let key = self.person_key().await?;
+        let nonce = [self.ids.next(), self.ids.next()].map(Uuid::into_bytes).concat();
+        let failed = || StoreError::Failed("what a job knows of a person could not be sealed".into());
+        let plain =
+            serde_json::to_vec(&fields::Outer(person)).map_err(|error| StoreError::Failed(error.into()))?;
+        let nonce = &nonce[..NONCE];
+        let xnonce = XNonce::try_from(nonce).map_err(|_| failed())?;
+        let aad = aad(of);
+        let sealed = cipher(&key).encrypt(&xnonce, Payload { msg: &plain, aad: aad.as_bytes() });
+        let sealed = [nonce, &sealed.map_err(|_| failed())?].concat();
+        Ok(AttributeValue::B(sealed.into()))
+    }
+}
+
+const SEALED: &str = "sealed";
+const NONCE: usize = 24;
+
+fn open(key: &PersonKey, of: &Erasure, bytes: &[u8]) -> Option<Person> {
+    let (nonce, sealed) = bytes.split_at_checked(NONCE)?;
+    let nonce = XNonce::try_from(nonce).ok()?;
+    let aad = aad(of);
+    let plain = cipher(key).decrypt(&nonce, Payload { msg: sealed, aad: aad.as_bytes() }).ok()?;
+    Person::read(&mut serde_json::Deserializer::from_slice(&plain)).ok()
+}
+
+fn aad(of: &Erasure) -> String {
+    format!("{}|{}", of.workspace_id, of.id)
+}
+
+fn cipher(key: &PersonKey) -> XChaCha20Poly1305 {
+    XChaCha20Poly1305::new(&key.sealing_key().into())
+}
+
+fn target_update(of: &Erasure, target: &Target, change: &str) -> Write {
+    let row = key((keys::erasure_targets(of.workspace_id, of.id), target.sort_key()));
+    let kind = AttributeValue::S("erasureTarget".to_owned());
+    Write::update(Table::Contacts, row, change).bind(":kind", kind)
 }
 
 fn target(item: Item) -> Result<Target, StoreError> {
@@ -163,57 +339,37 @@ fn target(item: Item) -> Result<Target, StoreError> {
         Some((pass, kind, Uuid::try_parse(parts.next()?).ok()?))
     })();
     let (pass, kind, id) = parsed.ok_or_else(|| unreadable(&item, "its key is no target's"))?;
-    let row: TargetRow = read(item)?;
-    Ok(Target { pass, kind, id, counts: row.counts })
+    let TargetRow { counts, is_done } = read(item)?;
+    Ok(Target { pass, kind, id, counts, is_done })
 }
 
-/// `W#P#<erasure>` / `<pass>#<kind>#<id>`.
+/// `W#J#<erasure>` / `<pass>#<kind>#<id>`.
 #[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct TargetRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     counts: Option<BTreeMap<String, u64>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_done: bool,
 }
 
-/// `W#P` / erasure id.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Erasure", rename_all = "camelCase")]
-struct ErasureRow {
-    #[serde(with = "fields::text")]
-    id: ErasureId,
-    #[serde(skip, default = "OfKey::placeholder")]
-    workspace_id: WorkspaceId,
-    #[serde(flatten, with = "PersonFields")]
-    person: Person,
-    digests: BTreeSet<String>,
-    #[serde(with = "fields::text")]
-    state: ErasureState,
-    #[serde(with = "fields::text")]
-    asked_at: Timestamp,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    settled_from: Option<Timestamp>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    done_at: Option<Timestamp>,
-    counts: BTreeMap<String, u64>,
-    version: u64,
-}
-
-/// Only the contacts are left once the erasure is done.
+/// What a job looks for. It is only ever stored encrypted.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Person", rename_all = "camelCase")]
-struct PersonFields {
+struct PersonField {
     #[serde(with = "fields::list")]
     contacts: BTreeSet<ContactId>,
-    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(with = "fields::list")]
     numbers: BTreeSet<HeldNumber>,
-    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(with = "fields::list")]
     unheld: BTreeSet<Cellphone>,
-    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(with = "fields::list")]
     leads: BTreeSet<LeadId>,
-    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(with = "fields::list")]
     shared: BTreeSet<PhoneKey>,
-    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(with = "fields::list")]
     emails: BTreeSet<Email>,
-    #[serde(with = "fields::list", default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[serde(with = "fields::list")]
     user_ids: BTreeSet<ProviderUserId>,
 }
 
@@ -227,15 +383,4 @@ struct HeldNumberField {
     tenure: Tenure,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Tenure")]
-struct TenureField {
-    #[serde(with = "fields::text")]
-    from: Timestamp,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    to: Option<Timestamp>,
-    #[serde(with = "fields::text")]
-    contact: ContactId,
-}
-
-stored! { Erasure = ErasureRow, TargetRow = TargetRow, HeldNumber = HeldNumberField }
+stored! { TargetRow = TargetRow, HeldNumber = HeldNumberField, Person = PersonField }

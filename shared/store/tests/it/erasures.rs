@@ -1,28 +1,36 @@
-//! Erasures: each step is stored by one command, and what goes with a target is counted once.
+//! Erasures: each step is stored by one visitor, and what goes with a target is counted once.
 
-use domain::{ContactId, Erasure, Person, WorkspaceId};
+use std::time::Duration;
+
+use domain::{ContactId, Erasure, LaneId, WorkspaceId};
 use harness::{TestClock, TestDb};
-use store::{Target, TargetKind};
+use store::{Lease, LeasedErasure, Target, TargetKind};
 use uuid::Uuid;
 
 fn erasure(db: &TestDb) -> Erasure {
-    let person = Person { contacts: [ContactId::generate(&**db.ids())].into(), ..Person::default() };
-    Erasure::of(person, WorkspaceId::from_uuid(Uuid::from_u128(1)), TestClock::START)
+    let contacts = [ContactId::generate(&**db.ids())].into();
+    let workspace = WorkspaceId::from_uuid(Uuid::from_u128(1));
+    Erasure::of_contacts(contacts, workspace, false, "operator", TestClock::START)
 }
 
 #[tokio::test]
-async fn of_two_commands_at_the_same_time_one_stores_the_next_step() {
+async fn a_repeat_of_a_request_finds_the_job_and_only_its_visitor_changes_it() {
     let db = TestDb::start().await;
     let store = db.store();
     let asked = erasure(&db);
-    let counted = |count| Erasure { counts: [("leads".to_owned(), count)].into(), ..asked.clone() };
-    assert!(store.keep_erasure(&asked).await.unwrap());
-    assert!(!store.keep_erasure(&counted(1)).await.unwrap(), "another command began it");
-    assert_eq!(store.erasures(asked.workspace_id).await.unwrap(), std::slice::from_ref(&asked));
-    let next = |count| Erasure { version: 2, ..counted(count) };
-    assert!(store.keep_erasure(&next(2)).await.unwrap());
-    assert!(!store.keep_erasure(&next(1)).await.unwrap(), "another command counted more");
-    assert_eq!(store.erasures(asked.workspace_id).await.unwrap(), [next(2)]);
+    assert_eq!(store.ask_erasure(&asked, None).await.unwrap(), asked);
+    let later = Erasure { asked_at: asked.asked_at.plus(Duration::from_secs(60)), ..asked.clone() };
+    assert_eq!(store.ask_erasure(&later, None).await.unwrap(), asked);
+    let lane = LaneId::Person(asked.workspace_id, asked.id);
+    let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(330)).await.unwrap() else {
+        panic!("the job is new")
+    };
+    let (mine, read) = LeasedErasure::of(&leased).unwrap();
+    assert_eq!(read, asked);
+    let next = store.keep_erasure(&mine, &asked, asked.finding(), None).await.unwrap().unwrap();
+    // What was read before cannot be changed.
+    assert_eq!(store.keep_erasure(&mine, &asked, asked.finding(), None).await.unwrap(), None);
+    assert_eq!(store.erasures(asked.workspace_id).await.unwrap(), [next]);
 }
 
 #[tokio::test]

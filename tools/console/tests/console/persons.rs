@@ -15,10 +15,12 @@ use domain::settings::template::{ParameterValue, Parameters, Requested};
 use domain::webhook::delivery::Next;
 use domain::{
     Attempt, AttemptOutcome, AttributeType, Cellphone, Contact, ContactId, ContactRef, Conversation,
-    ConversationId, ConversationName, Email, LaneId, Media, Message, MessageBody, MessageId, PersonName,
-    ProviderUserId, Rest, TemplateId, WaId,
+    ConversationId, ConversationName, Email, Erasure, LaneId, LaneKind, Media, Message, MessageBody,
+    MessageId, PersonName, ProviderUserId, Rest, TemplateId, WaId,
 };
 use harness::{Death, OptedOut, World};
+use queue::Queues;
+use runtime::Metrics;
 use serde_json::{Value, json};
 use store::{
     Changed, ConversationLane, IdempotencyKey, Lease, MessageStored, NewMessage, Opened, Record, Store, Table,
@@ -286,10 +288,10 @@ impl Scene {
         self.desk.db.remove_row(table, pk, sk);
     }
 
+    /// Asks for the erasure, and lets the function work on it. Returns the erasure after that.
     async fn erase(&self, more: &[&str]) -> Value {
-        let erase = ["person", "erase", "--workspace", &self.workspace, "--yes"];
         let who = if more.is_empty() { vec!["--cellphone", PHONE] } else { more.to_vec() };
-        self.desk.json(&[&erase[..], &who].concat()).await
+        erased(&self.desk, &self.workspace, &who).await
     }
 
     /// Where canaries are left.
@@ -353,6 +355,51 @@ impl Scene {
     }
 }
 
+/// The function `people`, with the rights of its role.
+fn engine(desk: &Desk) -> people::Engine {
+    let url = "http://queue.invalid/1/person-jobs";
+    let (fast, slow) = ("http://queue.invalid/fast", "http://queue.invalid/slow");
+    people::Engine {
+        store: desk.db.store_of("people"),
+        queues: Queues::default().with(LaneKind::Person, desk.queue.client(), url).with_webhooks(
+            desk.queue.client(),
+            fast,
+            slow,
+        ),
+        media: desk.media.bucket_with(&desk.db, "people", desk.db.clock().clone()),
+        failures: desk.failures.bucket(),
+        rules: people::Rules {
+            settle: Erasure::SETTLES,
+            lease: people::Rules::LEASE,
+            rescue: Duration::from_secs(120),
+        },
+        metrics: Metrics::kept(desk.db.clock().clone()).0,
+    }
+}
+
+/// One visit of a job.
+async fn visit(desk: &Desk, workspace: &str, erasure: &str) {
+    let lane = LaneId::Person(
+        domain::WorkspaceId::parse(workspace).unwrap(),
+        domain::ErasureId::parse(erasure).unwrap(),
+    );
+    let context = harness::context(desk.db.store().now(), Duration::from_secs(300));
+    let event = harness::queue_event("people.json", &[queue::body(&lane)], context);
+    let response = engine(desk).handle(event).await.unwrap();
+    assert_eq!(harness::failed_messages(response), [""; 0]);
+}
+
+/// Asks for an erasure, and visits it once. Returns it after that.
+async fn erased(desk: &Desk, workspace: &str, who: &[&str]) -> Value {
+    let erase = ["person", "erase", "--workspace", workspace, "--yes"];
+    let asked = desk.json(&[&erase[..], who].concat()).await;
+    let id = asked["erasureId"].as_str().unwrap();
+    visit(desk, workspace, id).await;
+    let listed = desk.json(&["person", "erasures", "--workspace", workspace]).await;
+    let listed = listed.as_array().unwrap();
+    listed.iter().find(|erasure| erasure["erasureId"] == id).unwrap().clone()
+}
+
 async fn change(store: &Store, old: &Conversation, new: &Conversation) {
     let change = ConversationChange { conversation: new.clone(), new_contacts: vec![] };
     let request = store.ids().next().to_string();
@@ -370,10 +417,9 @@ async fn nothing_of_an_erased_person_is_left_anywhere() {
     assert_eq!((seen(scene.ana), seen(scene.bob)), (3, 2));
     let first = scene.erase(&[]).await;
     assert_eq!(first["state"], "SETTLING");
-    assert_eq!(
-        scene.canaries().into_iter().filter(|place| !place.contains("#P\"")).collect::<Vec<_>>(),
-        [""; 0]
-    );
+    // The job still knows whom it erases, and its rows show nothing of her.
+    assert!(scene.desk.db.rows(Table::Contacts).iter().any(|row| row.get("sealed").is_some()));
+    assert_eq!(scene.canaries(), [""; 0]);
     assert_eq!((seen(scene.ana), seen(scene.bob)), (0, 2));
 
     // Requests that began before the erasure write now, and the relay repeats all records.
@@ -471,21 +517,26 @@ async fn receivers_are_told_of_the_erasure_and_get_redacted_events() {
 #[tokio::test]
 async fn an_erasure_finishes_with_the_same_receipt_after_a_crash_at_any_call() {
     let scene = Scene::new().await;
+    // The lease of a visit that died ends after five and a half minutes.
     let end = async |scene: &Scene| {
-        scene.erase(&[]).await;
-        scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
-        scene.erase(&[]).await
+        for _ in 0..6 {
+            let erasure = scene.erase(&[]).await;
+            if erasure["state"] == "DONE" {
+                return erasure;
+            }
+            scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
+        }
+        panic!("the erasure does not end")
     };
     scene.desk.db.forget_calls();
     let expected = (end(&scene).await, scene.keys());
     let calls = scene.desk.db.calls().iter().filter(|call| call.table != harness::TestBucket::NAME).count();
-    let erase = ["person", "erase", "--workspace", &scene.workspace, "--yes", "--cellphone", PHONE];
     for (turn, at) in (0..calls).step_by(STEP).enumerate() {
         let scene = Scene::new().await;
         let death = [Death::Before, Death::After][turn % 2];
         let dead = scene.desk.db.die_after(at, death);
         tokio::select! {
-            _ = scene.desk.run(&erase) => {}
+            _ = end(&scene) => {}
             _ = dead => {}
         }
         scene.desk.db.revive();
@@ -495,8 +546,88 @@ async fn an_erasure_finishes_with_the_same_receipt_after_a_crash_at_any_call() {
     }
 }
 
-/// The crashes are tried at every seventh call, in turn before and after it is executed.
-const STEP: usize = 7;
+/// The crashes are tried at every eleventh call, in turn before and after it is executed.
+const STEP: usize = 11;
+
+#[tokio::test]
+async fn an_erasure_ends_without_a_second_command() {
+    let scene = Scene::new().await;
+    scene.desk.queue.take();
+    let erase = ["person", "erase", "--workspace", &scene.workspace, "--yes", "--cellphone", PHONE];
+    let asked = scene.desk.json(&erase).await;
+    assert_eq!((&asked["state"], &asked["askedBy"]), (&json!("ASKED"), &json!("operator")));
+    // The relay queues the lane of the new row. From then on each visit queues the next one.
+    let id = asked["erasureId"].as_str().unwrap();
+    visit(&scene.desk, &scene.workspace, id).await;
+    let mut waited = 0;
+    let next = loop {
+        let messages = scene.desk.queue.take();
+        let next = messages.into_iter().find(|message| message.queue == "person-jobs");
+        let Some(next) = next else { break queue::read(LaneKind::Person, "") };
+        waited += next.delay;
+        scene.desk.db.clock().advance(Duration::from_secs(next.delay));
+        visit(&scene.desk, &scene.workspace, id).await;
+    };
+    assert!(next.is_err() && (900..1_200).contains(&waited), "{waited}");
+    assert_eq!(scene.canaries(), [""; 0]);
+    let done = scene.desk.json(&erase).await;
+    assert_eq!((&done["state"], &done["erased"]["contacts"]), (&json!("DONE"), &json!(1)));
+
+    // The receipt proves whom it was about, to those who know the number.
+    let verify = async |of: [&str; 2]| {
+        let verify = ["person", "verify", "--workspace", &scene.workspace, "--erasure", id];
+        scene.desk.json(&[&verify[..], &of].concat()).await["matches"].clone()
+    };
+    assert_eq!(verify(["--cellphone", PHONE]).await, true);
+    assert_eq!(verify(["--cellphone", OLD_PHONE]).await, true);
+    assert_eq!(verify(["--email", "canary@EXAMPLE.com"]).await, true);
+    assert_eq!(verify(["--cellphone", "+34600999333"]).await, false);
+}
+
+#[tokio::test]
+async fn a_preview_names_what_goes_and_erases_nothing() {
+    let scene = Handover::new().await;
+    let [ana, bob] = &scene.of;
+    let before = scene.rows(ana);
+    let preview = ["person", "erase", "--workspace", &scene.workspace, "--contact", &ana[0], "--dry-run"];
+    let workspace = domain::WorkspaceId::parse(&scene.workspace).unwrap();
+    let contact = ContactId::parse(&ana[0]).unwrap();
+    let contacts = [contact].into();
+    let now = scene.desk.db.store().now();
+    let id = Erasure::of_contacts(contacts, workspace, true, "operator", now).id.to_string();
+    let visits = async {
+        while scene.desk.db.rows_from(Table::Contacts, &id).is_empty() {
+            tokio::task::yield_now().await;
+        }
+        visit(&scene.desk, &scene.workspace, &id).await;
+    };
+    let (asked, ()) = futures::future::join(scene.desk.json(&preview), visits).await;
+    let of_ana = &asked["contacts"][0];
+    assert_eq!((&asked["state"], &of_ana["contactId"]), (&json!("FOUND"), &json!(ana[0])));
+    assert_eq!(
+        of_ana["counts"],
+        json!({"contacts": 1, "conversations": 1, "leads": 1, "sharedConversations": 0})
+    );
+    assert_eq!(
+        (of_ana["numbers"].as_array().unwrap().len(), &of_ana["others"][0]["contactId"]),
+        (2, &json!(bob[0]))
+    );
+    assert_eq!(asked["nobodysLeads"], json!([scene.between]));
+    assert_eq!(scene.rows(ana), before);
+    // It is deleted after a day, and a repeat before that is made anew.
+    scene.desk.db.clock().advance(Duration::from_secs(24 * 3_600));
+    visit(&scene.desk, &scene.workspace, &id).await;
+    let erasures = ["person", "erasures", "--workspace", &scene.workspace];
+    assert_eq!(scene.desk.json(&erasures).await, json!([]));
+}
+
+#[tokio::test]
+async fn a_list_of_erasures_fits_into_80_columns() {
+    let scene = Handover::new().await;
+    scene.erase(&["--contact", &scene.of[0][0]]).await;
+    let shown = scene.desk.run(&["person", "erasures", "--workspace", &scene.workspace]).await.out;
+    assert!(shown.contains("DONE") && shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+}
 
 #[tokio::test]
 async fn events_of_a_lead_that_has_expired_are_found_by_its_contact() {
@@ -639,8 +770,11 @@ async fn a_person_without_a_number_is_exported_and_erased_with_the_ids_at_the_pr
     for expected in ["US.canary", "34600111999", &lead.id.to_string()] {
         assert!(text.contains(expected), "{expected} is missing");
     }
-    desk.json(&[&["person", "erase", "--yes"], &person[..]].concat()).await;
-    assert_eq!(desk.db.rows(Table::Contacts), Vec::<Value>::new());
+    erased(&desk, &workspace, &["--contact", &ana]).await;
+    let left = desk.db.rows(Table::Contacts).into_iter();
+    let left: Vec<Value> =
+        left.filter(|row| !row["kind"]["S"].as_str().unwrap().starts_with("erasure")).collect();
+    assert_eq!(left, Vec::<Value>::new());
 }
 
 #[tokio::test]
@@ -724,10 +858,11 @@ impl Handover {
     }
 
     async fn erase(&self, who: &[&str]) -> Value {
-        let erase = ["person", "erase", "--workspace", &self.workspace, "--yes"];
-        self.desk.json(&[&erase[..], who].concat()).await;
+        let first = erased(&self.desk, &self.workspace, who).await;
         self.desk.db.clock().advance(Duration::from_secs(15 * 60));
-        self.desk.json(&[&erase[..], who].concat()).await
+        visit(&self.desk, &self.workspace, first["erasureId"].as_str().unwrap()).await;
+        let listed = self.desk.json(&["person", "erasures", "--workspace", &self.workspace]).await;
+        listed[0].clone()
     }
 }
 

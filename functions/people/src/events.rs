@@ -5,19 +5,17 @@ use std::time::Duration;
 
 use domain::{ConversationId, Person, Timestamp, WorkspaceId};
 use serde_json::Value;
-use store::{EventAbout, Store};
+use store::{EventAbout, Store, StoreError};
 use uuid::Uuid;
-
-use crate::Result;
 
 /// If a subject is erased as a whole, all its events are redacted, also those that the relay records later.
 const ALWAYS: Timestamp = Timestamp::from_millis(9_999_999_999_999);
 /// If a conversation stays, its events up to the moment of the request are redacted. The first event after it is not.
-pub(crate) const AFTER: Duration = Duration::from_millis(1);
+pub const AFTER: Duration = Duration::from_millis(1);
 
 /// What an event is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub enum Subject {
     /// A contact or a lead.
     Own(Uuid),
     /// A conversation and its messages.
@@ -25,7 +23,8 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    pub(crate) fn id(&self) -> &Uuid {
+    /// The id.
+    pub fn id(&self) -> &Uuid {
         match self {
             Self::Own(id) => id,
             Self::Conversation(id) => id.as_uuid(),
@@ -33,13 +32,13 @@ impl Subject {
     }
 
     /// The moment before which the events of this subject are redacted.
-    pub(crate) async fn events_before(
+    pub async fn events_before(
         self,
         store: &Store,
         workspace: WorkspaceId,
         person: &Person,
         asked_at: Timestamp,
-    ) -> Result<Timestamp> {
+    ) -> Result<Timestamp, StoreError> {
         let Self::Conversation(id) = self else { return Ok(ALWAYS) };
         let stays = store.conversation(workspace, id).await?;
         let stays = stays.is_some_and(|conversation| !person.is_alone_in(&conversation));
@@ -48,14 +47,14 @@ impl Subject {
 
     /// The events about this subject that are redacted. In a conversation with others, the events of the others' messages
     /// stay.
-    pub(crate) async fn to_redact(
+    pub async fn to_redact(
         self,
         about: Vec<EventAbout>,
         store: &Store,
         workspace: WorkspaceId,
         person: &Person,
         asked_at: Timestamp,
-    ) -> Result<Vec<EventAbout>> {
+    ) -> Result<Vec<EventAbout>, StoreError> {
         let before = self.events_before(store, workspace, person, asked_at).await?;
         let Self::Conversation(id) = self else { return Ok(about) };
         if before == ALWAYS {

@@ -1,16 +1,17 @@
 //! A person's records in the failure bucket: stream records as Lambda left them, and webhooks of the provider in quarantine.
 
 use serde_json::Value;
-use store::FailureBucket;
+use store::{FailureBucket, StoreError};
 
-use crate::{Refusal, Result};
+use crate::job::Stop;
 
 /// The texts by which a record is recognised as the person's: ids, numbers and addresses. A record is searched as a whole, because
 /// it has the form that the row had when the relay failed, which later code may not be able to read.
-pub(crate) struct Needles(Vec<String>);
+pub struct Needles(Vec<String>);
 
 impl Needles {
-    pub(crate) fn new(texts: impl IntoIterator<Item = String>) -> Self {
+    /// These texts.
+    pub fn new(texts: impl IntoIterator<Item = String>) -> Self {
         Self(texts.into_iter().map(|text| text.to_lowercase()).collect())
     }
 
@@ -39,22 +40,57 @@ impl Needles {
     }
 }
 
+/// Why an object of the bucket was not read.
+#[derive(Debug)]
+pub enum Unreadable {
+    /// The bucket failed.
+    Store(StoreError),
+    /// The object is not as Lambda writes it.
+    Object {
+        /// The key of the object.
+        key: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl From<StoreError> for Unreadable {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Unreadable> for Stop {
+    fn from(unreadable: Unreadable) -> Self {
+        match unreadable {
+            Unreadable::Store(error) => Self::Store(error),
+            Unreadable::Object { key, .. } => Self::Unreadable(key),
+        }
+    }
+}
+
 /// An object of the bucket with records of the person.
-pub(crate) struct Holding {
-    pub(crate) key: String,
-    pub(crate) records: Vec<Value>,
+pub struct Holding {
+    /// The key of the object.
+    pub key: String,
+    /// The person's records.
+    pub records: Vec<Value>,
     /// The object without them; `None` if nothing else is in it.
     rest: Option<Vec<u8>>,
 }
 
 impl Holding {
     /// The object with this key, if it has records of the person.
-    pub(crate) async fn read(bucket: &FailureBucket, key: String, needles: &Needles) -> Result<Option<Self>> {
+    pub async fn read(
+        bucket: &FailureBucket,
+        key: String,
+        needles: &Needles,
+    ) -> Result<Option<Self>, Unreadable> {
         let Some(bytes) = bucket.read(&key).await? else { return Ok(None) };
         if key.starts_with(FailureBucket::INBOUND) {
             return Ok(Self::webhook(key, &bytes, needles));
         }
-        let unreadable = |reason: &str| Refusal::Object { key: key.clone(), reason: reason.to_owned() };
+        let unreadable = |reason: &str| Unreadable::Object { key: key.clone(), reason: reason.to_owned() };
         let mut object: Value =
             serde_json::from_slice(&bytes).map_err(|error| unreadable(&error.to_string()))?;
         // The payload is the relay's event, as JSON or as a string of JSON.
@@ -88,7 +124,7 @@ impl Holding {
     }
 
     /// Removes the person's records from the object.
-    pub(crate) async fn erase(self, bucket: &FailureBucket) -> Result {
+    pub(crate) async fn erase(self, bucket: &FailureBucket) -> Result<(), StoreError> {
         match self.rest {
             Some(rest) => bucket.write(&self.key, rest).await?,
             None => bucket.delete(&self.key).await?,
