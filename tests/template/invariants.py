@@ -169,7 +169,7 @@ LEADING_KEYS = {
     ("message-sender", "secrets"): {"*#L#*"} | PERSON_KEY,
     ("message-sender", "workspaces"): {"*#L", "*#M", "*#W"} | PERSON_KEY,
     ("people", "secrets"): PERSON_KEY,
-    ("people", "workspaces"): {"*#H", "*#HD", "*#HK", "*#P"},
+    ("people", "workspaces"): {"*#H", "*#HD", "*#P"} | PERSON_KEY,
     ("provider-events", "secrets"): {"00000000-0000-0000-0000-000000000000#P"},
     ("users", "workspaces"): {"*#U", "*#UE#*", "*#W"} | HASH,
     ("webhook-delivery", "secrets"): {"*#H#*"} | {"*#H", "*#W", "*#E#*", "*#V#*"},

@@ -82,6 +82,8 @@ impl Simulation {
     fn first_due(&self) -> Option<i64> {
         let lanes = [Table::Messages, Table::Webhooks, Table::Leads].into_iter();
         let rows = lanes.flat_map(|table| self.world.db.rows_from(table, "L"));
+        // The job of a person is a lane whose sort key is its id.
+        let rows = rows.chain(self.world.db.rows(Table::Contacts));
         rows.filter_map(|row| row["dueAt"]["N"].as_str()?.parse().ok()).min()
     }
 

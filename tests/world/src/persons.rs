@@ -106,7 +106,7 @@ impl Simulation {
         String::new()
     }
 
-    /// The ends of the erasures, which nobody helps. Returns whether there are any.
+    /// The ends of the erasures, which only the sweeper helps. Returns whether there are any.
     pub(crate) async fn finish_erasures(&self) -> bool {
         let erased: Vec<&Tenant> =
             self.tenants.iter().filter(|tenant| tenant.ledger.borrow().person.is_erased).collect();
@@ -119,7 +119,10 @@ impl Simulation {
             let mut state = String::new();
             for _ in 0..ERASURES {
                 self.erase(tenant).await;
-                sleep(Duration::from_secs(20 * 60)).await;
+                for _ in 0..20 {
+                    sleep(Duration::from_secs(60)).await;
+                    self.sweep().await;
+                }
                 state = self.erase(tenant).await;
                 if matches!(state.as_str(), "DONE" | "NOBODY_FOUND") {
                     break;

@@ -3,7 +3,7 @@
 use bench::{Answer, Authority, Server, webhooks};
 use domain::access::api_key::RateLimit;
 use domain::media::MediaState;
-use domain::{AttributeType, Media, WorkspaceId};
+use domain::{AttributeType, Erasure, Media, WorkspaceId};
 use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -40,6 +40,7 @@ enum What {
     Delivery,
     MessageSend,
     LeadSend,
+    Erasure,
     Sweep,
     Upload,
     ProviderStatus,
@@ -76,6 +77,7 @@ pub(crate) const ALL: &[Case] = &[
     case!("webhook-delivery: alone", "webhook-delivery", Delivery),
     case!("message-sender: a text", "message-sender", MessageSend),
     case!("lead-sender: a lead", "lead-sender", LeadSend),
+    case!("people: a first pass", "people", Erasure),
     case!("provider-events: a status", "provider-events", ProviderStatus),
     case!("inbox: a status", "inbox", InboxStatus),
     case!("inbox: a text", "inbox", InboxText),
@@ -295,6 +297,21 @@ async fn events(
                     "leadId": lead.id.to_string(),
                 });
                 events.push(queue_fixture("lead-sender.json", &[body.to_string()]).to_string());
+            }
+            events
+        }
+        What::Erasure => {
+            let mut events = vec![];
+            for n in 0..count {
+                let contact = someone(world, n).await;
+                let asked = Erasure::of_contacts([contact].into(), world.workspace, false, "operator", now());
+                let asked = world.db.store().ask_erasure(&asked, None).await.unwrap();
+                let body = json!({
+                    "lane": "person",
+                    "workspaceId": world.workspace.to_string(),
+                    "erasureId": asked.id.to_string(),
+                });
+                events.push(queue_fixture("people.json", &[body.to_string()]).to_string());
             }
             events
         }

@@ -521,10 +521,12 @@ async fn an_erasure_finishes_with_the_same_receipt_after_a_crash_at_any_call() {
     let end = async |scene: &Scene| {
         for _ in 0..6 {
             let erasure = scene.erase(&[]).await;
+            scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
             if erasure["state"] == "DONE" {
+                // A visit may die between the receipt and the end of the job. The next one drops what is left.
+                visit(&scene.desk, &scene.workspace, erasure["erasureId"].as_str().unwrap()).await;
                 return erasure;
             }
-            scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
         }
         panic!("the erasure does not end")
     };
