@@ -345,7 +345,7 @@ MUTATIONS = [
     ("functions_touch_only_their_own_tables", grant("UsersRole", "dynamodb:GetItem", SECRETS)),
     (
         "functions_touch_only_their_own_tables",
-        grant("SweeperRole", "dynamodb:Query", {"Fn::Sub": "${ContactsTable.Arn}/index/list"}),
+        grant("SweeperRole", "dynamodb:Query", {"Fn::Sub": "${ConversationsTable.Arn}/index/list"}),
     ),
     ("secrets_and_settings_are_reached_by_their_keys_only", grant("SweeperRole", "dynamodb:GetItem", SECRETS)),
     (
