@@ -1,5 +1,6 @@
-//! Endpoints 5 to 7: the contacts of a workspace.
+//! Endpoints 5 to 7: the contacts of a workspace. Beyond the specification: their erasure.
 
+mod erase;
 mod get;
 mod list;
 mod update;
@@ -10,10 +11,14 @@ use lambda_http::{Body, Response};
 
 /// Handles one request to a route of this function.
 pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
+    if let ("GET", Some(_)) = (request.method(), request.path("erasureId")) {
+        return api.answer(request, Scope::ContactsErase, erase::get).await;
+    }
     match (request.method(), request.path("contactId")) {
         ("GET", None) => api.answer(request, Scope::ContactsRead, list::list).await,
         ("GET", Some(_)) => api.answer(request, Scope::ContactsRead, get::get).await,
         ("PATCH", Some(_)) => api.answer(request, Scope::ContactsWrite, update::update).await,
+        ("POST", Some(_)) => api.answer(request, Scope::ContactsErase, erase::erase).await,
         _ => api.no_such_route(request),
     }
 }

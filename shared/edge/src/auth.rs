@@ -35,6 +35,11 @@ impl Caller {
         self.identity.workspace
     }
 
+    /// The id of the key, for what keeps who asked.
+    pub fn key(&self) -> KeyId {
+        self.identity.key
+    }
+
     /// The caller's key.
     pub(crate) fn identity(&self) -> Identity {
         self.identity

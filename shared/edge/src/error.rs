@@ -34,6 +34,7 @@ const FORBIDDEN: ErrorCode = code(403, "SERVICE_CORE_0301", "Forbidden");
 const NO_ROUTE: ErrorCode = code(404, "SERVICE_CORE_0404", "Not Found");
 const NO_CONVERSATION: ErrorCode = code(404, "SERVICE_CONVERSATION_0404", "Conversation Not Found");
 const NO_CONTACT: ErrorCode = code(404, "SERVICE_CONTACT_0404", "Contact Not Found");
+const NO_ERASURE: ErrorCode = code(404, "SERVICE_ERASURE_0404", "Erasure Not Found");
 const NO_USER: ErrorCode = code(404, "SERVICE_USER_0404", "User Not Found");
 const NO_MESSAGE: ErrorCode = code(404, "SERVICE_MESSAGE_0404", "Message Not Found");
 const NO_FILE: ErrorCode = code(404, "SERVICE_FILE_0404", "File Not Found");
@@ -75,6 +76,7 @@ pub const CODES: &[ErrorCode] = &[
     NO_ROUTE,
     NO_CONVERSATION,
     NO_CONTACT,
+    NO_ERASURE,
     NO_USER,
     NO_MESSAGE,
     NO_FILE,
@@ -116,6 +118,8 @@ pub enum Resource {
     Conversation,
     /// A contact.
     Contact,
+    /// The erasure of a contact, or a preview of it.
+    Erasure,
     /// An internal user.
     User,
     /// A message.
@@ -219,6 +223,7 @@ impl ApiError {
             Self::NoRoute => NO_ROUTE,
             Self::NotFound(Resource::Conversation) => NO_CONVERSATION,
             Self::NotFound(Resource::Contact) => NO_CONTACT,
+            Self::NotFound(Resource::Erasure) => NO_ERASURE,
             Self::NotFound(Resource::User) => NO_USER,
             Self::NotFound(Resource::Message) => NO_MESSAGE,
             Self::NotFound(Resource::File) => NO_FILE,

@@ -73,6 +73,8 @@ pub enum Rejection {
     NotBool,
     /// The endpoint does not have this query parameter. The value lists the ones it has.
     Unknown(&'static [&'static str]),
+    /// The object may only have the named fields.
+    UnknownField(&'static [&'static str]),
     /// The text is invalid for its field.
     Unfit(Unfit),
     /// The value is refused for this reason.
@@ -112,6 +114,9 @@ impl Rejection {
             Self::NotBool => ("bool_parsing", "Input should be true or false".into(), json!({})),
             Self::Unknown(allowed) => {
                 ("extra_forbidden", "Unknown query parameter".into(), json!({"allowed": allowed}))
+            }
+            Self::UnknownField(allowed) => {
+                ("extra_forbidden", "Unknown field".into(), json!({"allowed": allowed}))
             }
             Self::Refused(reason) => value_error(reason),
             Self::Mismatch { reason, expected } => (
@@ -244,6 +249,17 @@ impl<'a> Node<'a> {
                 None
             }
         }
+    }
+
+    /// This object. Each field that is not in `allowed` is recorded as a failure. For requests in which a misspelt field would
+    /// do what nobody can undo.
+    pub fn only(self, form: &mut Form, allowed: &'static [&'static str]) -> Self {
+        for (name, value) in self.value.and_then(Value::as_object).into_iter().flatten() {
+            if !allowed.contains(&name.as_str()) {
+                form.fail(&self.child(name.clone(), Some(value)), Rejection::UnknownField(allowed));
+            }
+        }
+        self
     }
 
     /// The items of an array with `min..=max` items. If the value is not an array or has too many items, the

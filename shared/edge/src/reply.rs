@@ -46,6 +46,11 @@ impl Reply {
         Self { status: StatusCode::CREATED, ..self }
     }
 
+    /// The same response with 202, for a request that the service processes later.
+    pub fn accepted(self) -> Self {
+        Self { status: StatusCode::ACCEPTED, ..self }
+    }
+
     /// The same response as a repeat under an `Idempotency-Key`: with the header `Idempotent-Replayed: true`.
     pub fn replayed(self) -> Self {
         Self { replayed: true, ..self }

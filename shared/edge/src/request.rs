@@ -127,6 +127,11 @@ impl ApiRequest {
         json::parse(body).map_err(ApiError::Malformed)
     }
 
+    /// The JSON of a body that may be absent.
+    pub fn optional_json(&self) -> Result<Option<Value>, ApiError> {
+        if self.body().is_empty() { Ok(None) } else { self.json().map(Some) }
+    }
+
     /// Returns an error if there is an `If-Match` header that does not match the state in `shown`.
     pub fn check_if_match(&self, shown: &Reply) -> Result<(), ApiError> {
         if !self.http.headers().contains_key("if-match") {

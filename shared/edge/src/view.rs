@@ -15,11 +15,12 @@ use domain::media::Declared;
 use domain::message::Content;
 use domain::message::received::{Extras, Raw};
 use domain::message::summary::Tally;
+use domain::person::erasure::{ContactPreview, Preview};
 use domain::sending::{PartError, in_words};
 use domain::{
-    ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions, EndpointId, Event,
-    EventType, External, FileType, Internal, Lead, Media, MediaId, Message, MessageBody, MessageId, PLATFORM,
-    Part, Summary, Timestamp, User, WorkspaceId,
+    ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions, EndpointId, Erasure,
+    Event, EventType, External, FileType, Internal, Lead, LeadId, Media, MediaId, Message, MessageBody,
+    MessageId, PLATFORM, Part, Summary, Tenure, Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -159,6 +160,41 @@ views! {
         id: String = contact.to_string(),
         workspace_id: String = workspace.to_string(),
         erased_at: String = at.to_string(),
+    }
+
+    /// An erasure or a preview. Once an erasure is done, this is its receipt. The MACs of the receipt are for `person verify`.
+    pub erasure(erasure: &'a Erasure) -> ErasureView<'a> {
+        erasure_id: String = erasure.id.to_string(),
+        workspace_id: String = erasure.workspace_id.to_string(),
+        state: &'static str = erasure.state.as_str(),
+        dry_run: bool = erasure.is_preview,
+        contact_ids: Vec<String> = erasure.contacts.iter().map(ContactId::to_string).collect(),
+        asked_at: String = erasure.asked_at.to_string(),
+        asked_by: &'a str = &erasure.asked_by,
+        done_at: Option<String> = erasure.done_at.map(|at| at.to_string()),
+        counts: &'a BTreeMap<String, u64> = erasure.preview.as_ref().map_or(&erasure.counts, |found| &found.counts),
+        preview: Option<PreviewView<'a>> = erasure.preview.as_ref().map(preview),
+    }
+
+    /// What a preview found. The leads are from times in which nobody is known to have had one of the numbers.
+    preview(found: &'a Preview) -> PreviewView<'a> {
+        contacts: Vec<ContactPreviewView<'a>> = found.contacts.iter().map(contact_preview).collect(),
+        unassigned_lead_ids: Vec<String> = found.nobodys_leads.iter().map(LeadId::to_string).collect(),
+    }
+
+    /// What goes with a contact, when it had each of its numbers, and when others had one of them.
+    contact_preview(found: &'a ContactPreview) -> ContactPreviewView<'a> {
+        contact_id: String = found.contact.to_string(),
+        counts: &'a BTreeMap<String, u64> = &found.counts,
+        numbers: Vec<TenureView> = found.numbers.iter().map(tenure).collect(),
+        others: Vec<TenureView> = found.others.iter().map(tenure).collect(),
+    }
+
+    /// A contact's time with a number.
+    tenure(of: &Tenure) -> TenureView {
+        contact_id: String = of.contact.to_string(),
+        from: String = of.from.to_string(),
+        to: Option<String> = of.to.map(|to| to.to_string()),
     }
 
     /// The payload of `event.redacted`: the type of the event whose data was erased.

@@ -147,7 +147,7 @@ struct Operator<'a> {
 
 impl Operator<'_> {
     async fn office(&self, demo: &Demo, checkout: &Checkout) -> Result<Office, Problem> {
-        let api_key = self.key("demo", &["*"]).await?;
+        let api_key = self.key("demo", &["*", "contacts:erase"]).await?;
         let read_only_api_key = self.key("demo, read only", &READ_ONLY).await?;
         let users = self.users(demo).await?;
         let team_id = self.team(demo).await?;

@@ -59,12 +59,13 @@ pub(crate) struct Workspace {
     pub(crate) work: Option<Work>,
 }
 
-/// What a tenant's program made with the first contact: a conversation, a note in it, and a file.
+/// What a tenant's program made with the first contact: a conversation, a note in it, a file, and a preview of its erasure.
 #[derive(Debug, Serialize)]
 pub(crate) struct Work {
     pub(crate) conversation: Value,
     pub(crate) message: Value,
     pub(crate) file: Value,
+    pub(crate) erasure: Value,
 }
 
 /// A workspace's keys, users, attributes and contacts.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
 mod auth;
+mod erase;
 mod get;
 mod list;
 mod logging;

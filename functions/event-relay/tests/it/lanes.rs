@@ -388,7 +388,7 @@ async fn an_erasure_is_queued_when_it_is_asked_for_and_not_when_it_goes_on() {
     let (store, workspace) = (scene.world.db.store(), scene.world.workspace);
     let contacts = [ContactId::generate(store.ids())].into();
     let asked = Erasure::of_contacts(contacts, workspace, false, "operator", store.now());
-    store.ask_erasure(&asked, None).await.unwrap();
+    store.ask_erasure(&asked, None, None).await.unwrap();
     let lane = LaneId::Person(workspace, asked.id);
     let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(330)).await.unwrap() else {
         panic!("the job is new")

@@ -160,6 +160,8 @@ pub enum Scope {
     FilesRead,
     /// The messages of a conversation, and one of them.
     MessagesRead,
+    /// Erasures of persons, and their previews. `*` does not include it, because nobody can undo an erasure.
+    ContactsErase,
 }
 
 impl Scope {
@@ -174,9 +176,10 @@ impl Scope {
         ("messages:write", Self::MessagesWrite),
         ("files:read", Self::FilesRead),
         ("messages:read", Self::MessagesRead),
+        ("contacts:erase", Self::ContactsErase),
     ];
 
-    /// The names of the scopes. The last one is `*` (every scope, including future ones).
+    /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
     pub const NAMES: &'static [&'static str] = &[
         "conversations:read",
         "conversations:write",
@@ -188,55 +191,55 @@ impl Scope {
         "messages:write",
         "files:read",
         "messages:read",
+        "contacts:erase",
         "*",
     ];
 
     fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, scope)| *scope == self).map_or("", |(name, _)| name)
     }
+
+    /// Whether `*` includes it.
+    fn is_in_all(self) -> bool {
+        self != Self::ContactsErase
+    }
 }
 
 /// The scopes of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scopes {
-    /// `*`: every scope, including future ones.
-    All,
-    /// These scopes, sorted, without duplicates.
-    Only(Vec<Scope>),
+pub struct Scopes {
+    /// Whether `*` is among them: every scope, including future ones, that does not have to be named.
+    all: bool,
+    /// The scopes that are named, sorted, without duplicates and without those that `*` includes.
+    named: Vec<Scope>,
 }
 
 impl Scopes {
     /// Parses scope names from [`Scope::NAMES`].
     pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, Unfit> {
-        let mut scopes = vec![];
+        let (mut all, mut named) = (false, vec![]);
         for word in words {
-            if word == "*" {
-                return Ok(Self::All);
-            }
             match Scope::ALL.iter().find(|(name, _)| *name == word) {
-                Some((_, scope)) => scopes.push(*scope),
+                Some((_, scope)) => named.push(*scope),
+                None if word == "*" => all = true,
                 None => return Err(Unfit::NotOneOf { expected: Scope::NAMES }),
             }
         }
-        scopes.sort_unstable();
-        scopes.dedup();
-        Ok(Self::Only(scopes))
+        named.retain(|scope| !(all && scope.is_in_all()));
+        named.sort_unstable();
+        named.dedup();
+        Ok(Self { all, named })
     }
 
     /// The names of the scopes, for rows and lists.
     pub fn names(&self) -> Vec<&'static str> {
-        match self {
-            Self::All => vec!["*"],
-            Self::Only(scopes) => scopes.iter().map(|scope| scope.as_str()).collect(),
-        }
+        let all = self.all.then_some("*");
+        all.into_iter().chain(self.named.iter().map(|scope| scope.as_str())).collect()
     }
 
     /// Whether these scopes include `wanted`.
     pub fn allow(&self, wanted: Scope) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(scopes) => scopes.contains(&wanted),
-        }
+        self.all && wanted.is_in_all() || self.named.contains(&wanted)
     }
 }
 
@@ -286,7 +289,7 @@ mod tests {
             id: KeyId::from_uuid(uuid::Uuid::nil()),
             workspace_id: WorkspaceId::from_uuid(uuid::Uuid::nil()),
             name: "k".into(),
-            scopes: Scopes::All,
+            scopes: Scopes::parse(["*"]).unwrap(),
             rate: RateLimit::DEFAULT,
             created_at: at(0),
             expires_at: Some(at(1_000)),
@@ -302,7 +305,7 @@ mod tests {
         let nil = uuid::Uuid::nil();
         let new = |expires_at: i64| {
             let expires_at = Some(Timestamp::from_millis(expires_at));
-            let grant = Grant { scopes: Scopes::All, rate: RateLimit::DEFAULT, expires_at };
+            let grant = Grant { scopes: Scopes::parse(["*"]).unwrap(), rate: RateLimit::DEFAULT, expires_at };
             let now = Timestamp::from_millis(1_000);
             ApiKey::new(KeyId::from_uuid(nil), WorkspaceId::from_uuid(nil), "k", grant, now)
         };
@@ -326,7 +329,13 @@ mod tests {
         assert_eq!(reading.names(), ["contacts:read", "users:read"]);
         assert!(reading.allow(Scope::UsersRead));
         assert!(!reading.allow(Scope::ContactsWrite));
-        assert!(Scopes::parse(["users:read", "*"]).unwrap().allow(Scope::MessagesWrite));
+        let all = Scopes::parse(["users:read", "*"]).unwrap();
+        assert_eq!((all.names(), all.allow(Scope::MessagesWrite)), (vec!["*"], true));
+        // What nobody can undo must be named.
+        assert!(!all.allow(Scope::ContactsErase));
+        let erasing = Scopes::parse(["contacts:erase", "*", "users:read"]).unwrap();
+        assert_eq!(erasing.names(), ["*", "contacts:erase"]);
+        assert!(erasing.allow(Scope::ContactsErase) && erasing.allow(Scope::FilesRead));
         assert!(Scopes::parse(["contacts"]).is_err());
         assert_eq!(Scope::NAMES.len(), Scope::ALL.len() + 1);
     }

@@ -119,12 +119,16 @@ impl LeasedErasure {
 const FIRST_DUE: Duration = Duration::from_secs(120);
 
 impl Store {
-    /// Asks for an erasure or a preview. Returns it as it is now: the one that runs, or the receipt, if it was asked for
-    /// before. The result of a preview is made anew. `person` is what is known beside the contacts. Two round trips, and
-    /// one for the person key if it is needed and not in memory.
-    pub async fn ask_erasure(&self, new: &Erasure, person: Option<&Person>) -> Result<Erasure, StoreError> {
-        let before = self.erasure(new.workspace_id, new.id).await?;
-        let write = match &before {
+    /// Asks for an erasure or a preview. `seen` is what [`Store::erasure`] found. Returns it as it is now: the one that runs,
+    /// or the receipt, if it was asked for before. The result of a preview is made anew. `person` is what is known beside
+    /// the contacts. One round trip, and one for the person key if it is needed and not in memory.
+    pub async fn ask_erasure(
+        &self,
+        new: &Erasure,
+        seen: Option<&Erasure>,
+        person: Option<&Person>,
+    ) -> Result<Erasure, StoreError> {
+        let write = match seen {
             Some(found) if found.state != ErasureState::Found => return Ok(found.clone()),
             Some(found) => {
                 let row = self.asked_row(new, person).await?;

@@ -18,9 +18,9 @@ async fn a_repeat_of_a_request_finds_the_job_and_only_its_visitor_changes_it() {
     let db = TestDb::start().await;
     let store = db.store();
     let asked = erasure(&db);
-    assert_eq!(store.ask_erasure(&asked, None).await.unwrap(), asked);
+    assert_eq!(store.ask_erasure(&asked, None, None).await.unwrap(), asked);
     let later = Erasure { asked_at: asked.asked_at.plus(Duration::from_secs(60)), ..asked.clone() };
-    assert_eq!(store.ask_erasure(&later, None).await.unwrap(), asked);
+    assert_eq!(store.ask_erasure(&later, None, None).await.unwrap(), asked);
     let lane = LaneId::Person(asked.workspace_id, asked.id);
     let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(330)).await.unwrap() else {
         panic!("the job is new")

@@ -305,7 +305,7 @@ async fn events(
             for n in 0..count {
                 let contact = someone(world, n).await;
                 let asked = Erasure::of_contacts([contact].into(), world.workspace, false, "operator", now());
-                let asked = world.db.store().ask_erasure(&asked, None).await.unwrap();
+                let asked = world.db.store().ask_erasure(&asked, None, None).await.unwrap();
                 let body = json!({
                     "lane": "person",
                     "workspaceId": world.workspace.to_string(),

@@ -21,8 +21,8 @@ pub(crate) async fn ask(
 ) -> Result<Erasure> {
     let (store, now) = (&console.store, console.store.now());
     let is_contacts = person.unheld.is_empty() && person.leads.is_empty() && !person.contacts.is_empty();
+    let mut new = Erasure::of_contacts(person.contacts.clone(), workspace, is_preview, OPERATOR, now);
     if is_contacts {
-        let new = Erasure::of_contacts(person.contacts.clone(), workspace, is_preview, OPERATOR, now);
         let before = store.erasure(workspace, new.id).await?;
         if let Some(before) = before.filter(|before| !before.is_preview) {
             return Ok(before);
@@ -38,15 +38,14 @@ pub(crate) async fn ask(
     if found.is_empty() {
         return earlier(console, workspace, &found.person).await?.ok_or(Refusal::NobodyFound);
     }
-    if is_contacts {
-        let new = Erasure::of_contacts(person.contacts, workspace, is_preview, OPERATOR, now);
-        return Ok(store.ask_erasure(&new, None).await?);
+    if !is_contacts {
+        let leads: BTreeSet<_> = found.leads.iter().map(|lead| lead.id).collect();
+        let leads = if person.contacts.is_empty() { leads } else { BTreeSet::new() };
+        let key = store.person_key().await?;
+        new = Erasure::of_person(&person, &leads, &key, workspace, is_preview, OPERATOR, now);
     }
-    let leads: BTreeSet<_> = found.leads.iter().map(|lead| lead.id).collect();
-    let leads = if person.contacts.is_empty() { leads } else { BTreeSet::new() };
-    let key = store.person_key().await?;
-    let new = Erasure::of_person(&person, &leads, &key, workspace, is_preview, OPERATOR, now);
-    Ok(store.ask_erasure(&new, Some(&person)).await?)
+    let seen = store.erasure(workspace, new.id).await?;
+    Ok(store.ask_erasure(&new, seen.as_ref(), (!is_contacts).then_some(&person)).await?)
 }
 
 /// The newest erasure of a person, by contacts, numbers and addresses.

@@ -23,16 +23,19 @@ pub(super) struct Tenant<'a> {
 }
 
 impl Tenant<'_> {
-    /// Opens a conversation without onboarding, leaves a note in it, and uploads a file. Nothing goes to the provider.
+    /// Opens a conversation without onboarding, leaves a note in it, uploads a file, and asks what an erasure of the contact would
+    /// take. Nothing goes to the provider.
     pub(super) async fn work(&self) -> Result<Work, Problem> {
-        let contact = self.workspace.office.contacts.first().map(|contact| text(contact, "id"));
+        let contact =
+            self.workspace.office.contacts.first().map(|contact| text(contact, "id")).unwrap_or_default();
         let customer = json!({"identifier": contact, "identifierType": "ID"});
         let opening = json!({"participants": {"externals": [customer]}, "name": "Order 4711", "onboardingTemplates": []});
         let conversation = self.post("conversations", &opening).await?;
         let note = "The customer asked for the invoice.";
         let note = json!({"conversationId": conversation["id"], "messageBody": note, "enableExternalBroadcast": false});
         let message = self.post("messages", &note).await?;
-        Ok(Work { conversation, message, file: self.file().await? })
+        let erasure = self.post(&format!("contacts/{contact}/erasure"), &json!({"dryRun": true})).await?;
+        Ok(Work { conversation, message, file: self.file().await?, erasure })
     }
 
     async fn file(&self) -> Result<Value, Problem> {
