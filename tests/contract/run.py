@@ -76,10 +76,10 @@ def rust():
 
 
 def made(stack):
-    """Creates an API key with a high rate limit, a conversation with a message, and an uploaded file."""
+    """Creates an API key with a high rate limit, a conversation with a message, an uploaded file and the preview of an erasure."""
     workspace = stack["workspaces"][0]
     command = [stack["console"], "--json", "key", "create", "--workspace", workspace["workspaceId"]]
-    options = ["--name", "contract", "--scope", "*", "--rate", "500", "--burst", "30000"]
+    options = ["--name", "contract", "--scope", "*", "--scope", "contacts:erase", "--rate", "500", "--burst", "30000"]
     key = json.loads(subprocess.run([*command, *options], check=True, stdout=subprocess.PIPE).stdout)["apiKey"]
 
     def post(resource, body):
@@ -97,7 +97,9 @@ def made(stack):
     presigned = upload["presignUrl"]
     request = urllib.request.Request(presigned["url"], content, presigned["headers"], method=presigned["method"])
     urllib.request.urlopen(request).close()
+    preview = post(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids = {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
+    ids |= {"erasureId": preview["erasureId"]}
     return {
         "CONTRACT_API_KEY": key,
         "CONTRACT_MADE": json.dumps(ids),

@@ -12,7 +12,7 @@ import uuid
 from typing import Any, TypeVar
 
 from messaging_client import AuthenticatedClient, Client
-from messaging_client.api.contacts import get_contact, list_contacts, update_contact
+from messaging_client.api.contacts import erase_contact, get_contact, get_erasure, list_contacts, update_contact
 from messaging_client.api.conversations import (
     create_conversation,
     get_conversation,
@@ -44,6 +44,8 @@ from messaging_client.models import (
     ConversationStatus,
     ConversationUpdate,
     CustomAttributeList,
+    Erasure,
+    ErasureRequest,
     ExternalByPhone,
     FileDownload,
     FileType,
@@ -108,6 +110,11 @@ def main() -> None:
     update = ContactUpdate(first_name="Augusta")
     kept = update_contact.sync_detailed(workspace, contact.id, client=client, body=update, if_match=found.headers["ETag"])
     assert parsed("updateContact", kept, 200, Contact).first_name == "Augusta"
+
+    asked = erase_contact.sync_detailed(workspace, contact.id, client=client, body=ErasureRequest(dry_run=True))
+    preview = parsed("eraseContact", asked, 202, Erasure)
+    shown = get_erasure.sync_detailed(workspace, preview.erasure_id, client=client)
+    assert parsed("getErasure", shown, 200, Erasure).contact_ids == [contact.id]
 
     missing = get_contact.sync(workspace, uuid.uuid4(), client=client)
     assert isinstance(missing, NoContactError), missing

@@ -54,6 +54,16 @@ async function main(): Promise<void> {
   });
   if (printed("updateContact", kept, 200).firstName !== "Augusta") throw new Error("the new name is expected");
 
+  const asked = await client.POST("/service/api/v1/workspaces/{workspaceId}/contacts/{contactId}/erasure", {
+    params: { path },
+    body: { dryRun: true },
+  });
+  const preview = printed("eraseContact", asked, 202);
+  const shown = await client.GET("/service/api/v1/workspaces/{workspaceId}/erasures/{erasureId}", {
+    params: { path: { ...workspace, erasureId: preview.erasureId } },
+  });
+  if (printed("getErasure", shown, 200).contactIds[0] !== contact.id) throw new Error("the contact is expected");
+
   const missing = await client.GET("/service/api/v1/workspaces/{workspaceId}/contacts/{contactId}", {
     params: { path: { ...workspace, contactId: crypto.randomUUID() } },
   });

@@ -55,6 +55,11 @@ async function main(): Promise<void> {
   });
   if (printed("updateContact", kept, 200).firstName !== "Augusta") throw new Error("the new name is expected");
 
+  const asked = await api.eraseContact({ client, path, body: { dryRun: true } });
+  const preview = printed("eraseContact", asked, 202);
+  const shown = await api.getErasure({ client, path: { ...workspace, erasureId: preview.erasureId } });
+  if (printed("getErasure", shown, 200).contactIds[0] !== contact.id) throw new Error("the contact is expected");
+
   const missing = await api.getContact({ client, path: { ...workspace, contactId: crypto.randomUUID() } });
   if (missing.error?.code !== "SERVICE_CONTACT_0404") throw new Error("no contact is expected");
   const status: 404 = missing.error.status;

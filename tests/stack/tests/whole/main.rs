@@ -4,6 +4,7 @@
 
 mod aws;
 mod deliveries;
+mod erasure;
 mod files;
 mod isolation;
 mod judgement;

@@ -114,6 +114,12 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let changed = parsed("updateContact", request.if_match(etag).send().await?, 200);
     assert_eq!(changed.first_name.as_deref(), Some("Augusta"));
 
+    let preview: types::ErasureRequest = body(json!({"dryRun": true}))?;
+    let request = integrations.erase_contact().workspace_id(*workspace).contact_id(id).body(preview);
+    let asked = parsed("eraseContact", request.send().await?, 202);
+    let request = integrations.get_erasure().workspace_id(*workspace).erasure_id(asked.erasure_id);
+    assert_eq!(parsed("getErasure", request.send().await?, 200).contact_ids, [id]);
+
     let missing = integrations.get_contact().workspace_id(*workspace).contact_id(Uuid::new_v4()).send().await;
     match missing {
         Err(Error::ErrorResponse(error)) => assert_eq!((error.status, error.code.as_str()), (404, "SERVICE_CONTACT_0404")),
