@@ -1,5 +1,5 @@
 //! A stand-in for AWS. It forwards calls of DynamoDB to the embedded database and counts their cost. Its queue accepts
-//! everything. It also answers for the providers of captchas and messages, which accept everything.
+//! everything, and the bucket of failures is empty. It also answers for the providers of captchas and messages, which accept everything.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -130,6 +130,13 @@ async fn answer(database: Database, seen: SeenCalls, traffic: Traffic, request: 
             answer
         }
         "AmazonSQS" => json_answer(&queued(&seen, &request.body)),
+        _ if request.path.starts_with("/test-failures") => Answer {
+            status: StatusCode::OK,
+            headers: vec![("content-type", "application/xml".to_owned())],
+            body: Bytes::from_static(
+                b"<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>",
+            ),
+        },
         _ if request.path.contains("siteverify") => json_answer(&solved()),
         _ => json_answer(&json!({ "messages": [{ "id": "wamid.bench" }] })),
     };

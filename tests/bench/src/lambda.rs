@@ -33,12 +33,12 @@ pub struct Lambda {
 }
 
 impl Lambda {
-    /// Starts the runtime API on a free port.
-    pub async fn start() -> Self {
+    /// Starts the runtime API on a free port. An invocation may take this time.
+    pub async fn start(time_out: Duration) -> Self {
         let (poll, polls) = mpsc::unbounded_channel();
         let (end, ends) = mpsc::unbounded_channel();
         let ways = Arc::new((poll, end));
-        let server = Server::start(None, move |request| answer(ways.clone(), request)).await;
+        let server = Server::start(None, move |request| answer(ways.clone(), time_out, request)).await;
         Self { server, polls, polled: None, ends }
     }
 
@@ -71,7 +71,7 @@ impl Lambda {
 
 type Ways = (mpsc::UnboundedSender<Poll>, mpsc::UnboundedSender<(bool, Bytes)>);
 
-async fn answer(ways: Arc<Ways>, request: Incoming) -> Answer {
+async fn answer(ways: Arc<Ways>, time_out: Duration, request: Incoming) -> Answer {
     let (polls, ends) = &*ways;
     let what = request.path.rsplit('/').next().unwrap_or_default();
     match what {
@@ -80,7 +80,7 @@ async fn answer(ways: Arc<Ways>, request: Incoming) -> Answer {
             let _ = polls.send(Poll { at: Instant::now(), event });
             let Ok(event) = handed_over.await else { return Answer::of(StatusCode::GONE, "") };
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let deadline = (now + Duration::from_secs(85)).as_millis();
+            let deadline = (now + time_out).as_millis();
             let headers = vec![
                 ("lambda-runtime-aws-request-id", "8f507cfc-xmpl-4697-b07a-ac58fc914c95".to_owned()),
                 ("lambda-runtime-deadline-ms", deadline.to_string()),

@@ -110,6 +110,11 @@ pub fn environment(aws: &Server, others: &Server, authority: Option<&Authority>)
     .into()
 }
 
+/// The time-out of a function, as in `template.yaml`: that of the functions with leases, which compare the two.
+fn time_out(path: &Path) -> Duration {
+    Duration::from_secs(if path.ends_with("people") { 300 } else { 60 })
+}
+
 /// A running process of a function.
 pub struct Function {
     /// The runtime API that serves the process.
@@ -123,7 +128,7 @@ impl Function {
     /// Starts the process on [`Core::MEASURED`] with this environment only, and waits for its first poll. `under` is a
     /// command that runs the process, such as `valgrind`.
     pub async fn start(path: &Path, env: &[(String, String)], under: &[String]) -> Self {
-        let mut lambda = Lambda::start().await;
+        let mut lambda = Lambda::start(time_out(path)).await;
         let mut command = match under.split_first() {
             None => Command::new(path),
             Some((first, rest)) => {

@@ -8,7 +8,9 @@ use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::data::{LINE, age_settings, inbound, now, phone, provider_app, reached, say, sent, someone};
+use crate::data::{
+    LINE, age_settings, inbound, named, now, phone, provider_app, reached, say, sent, someone,
+};
 
 /// A function and one of its tasks.
 pub(crate) struct Case {
@@ -303,12 +305,14 @@ async fn events(
         What::Erasure => {
             let mut events = vec![];
             for n in 0..count {
-                let contact = someone(world, n).await;
-                let asked = Erasure::of_contacts([contact].into(), world.workspace, false, "operator", now());
+                // Of each workspace, four jobs run at the same time.
+                let workspace = world.workspace(WorkspaceId::generate(world.db.store().ids())).await;
+                let contact = world.contact_of(workspace, |contact| named(contact, n)).await.id;
+                let asked = Erasure::of_contacts([contact].into(), workspace, false, "operator", now());
                 let asked = world.db.store().ask_erasure(&asked, None, None).await.unwrap();
                 let body = json!({
                     "lane": "person",
-                    "workspaceId": world.workspace.to_string(),
+                    "workspaceId": workspace.to_string(),
                     "erasureId": asked.id.to_string(),
                 });
                 events.push(queue_fixture("people.json", &[body.to_string()]).to_string());

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use domain::retry::Jitter;
 use domain::sending::{End, SendSchedule};
 use domain::{
-    Cellphone, Conversation, Email, LaneId, MessageId, PartId, PersonName, ProviderApp, ProviderAppId,
-    Secret, Timestamp,
+    Cellphone, Contact, Conversation, Email, LaneId, MessageId, PartId, PersonName, ProviderApp,
+    ProviderAppId, Secret, Timestamp,
 };
 use harness::{World, fixture, queue_fixture};
 use serde_json::{Value, json};
@@ -22,13 +22,15 @@ pub(crate) fn phone(n: usize) -> String {
 }
 
 pub(crate) async fn someone(world: &World, n: usize) -> domain::ContactId {
-    let contact = world.contact(|contact| {
-        contact.first_name = PersonName::parse("Ana").ok();
-        contact.last_name = PersonName::parse("Ruiz").ok();
-        contact.email = Email::parse(&format!("ana{n}@example.com")).ok();
-        contact.cellphone = Cellphone::parse(&phone(n)).ok();
-    });
-    contact.await.id
+    world.contact(|contact| named(contact, n)).await.id
+}
+
+/// A name, an address and a number.
+pub(crate) fn named(contact: &mut Contact, n: usize) {
+    contact.first_name = PersonName::parse("Ana").ok();
+    contact.last_name = PersonName::parse("Ruiz").ok();
+    contact.email = Email::parse(&format!("ana{n}@example.com")).ok();
+    contact.cellphone = Cellphone::parse(&phone(n)).ok();
 }
 
 /// Creates a conversation with a contact who has a phone number.
