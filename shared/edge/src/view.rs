@@ -630,12 +630,12 @@ mod tests {
             template: TemplateId::from_uuid(uuid(7)),
             parameters: [("order".to_owned(), ParameterValue::parse("7").unwrap())].into(),
             files: [("header.document".to_owned(), media[0].clone())].into(),
-            shown: Some(Shown {
+            shown: Shown {
                 name: "order_sent".to_owned(),
                 language: "en_US".to_owned(),
                 category: Some(TemplateCategory::Utility),
                 text: Some("Hi {{firstName}}: 7".to_owned()),
-            }),
+            },
         };
         let mut template = Message { content: Content::Template(content), ..said };
         template.parts[0].text = Some("Hi Ana: 7".to_owned());

@@ -9,7 +9,7 @@ use domain::lead::captcha::Score;
 use domain::lead::{LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName};
 use domain::message::Draft;
-use domain::settings::template::{Form, NewTemplate, Requested};
+use domain::settings::template::{Form, NewTemplate, Requested, Shown, TemplateContent};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
@@ -356,6 +356,13 @@ impl World {
         self.opened(self.workspace, steps, change).await
     }
 
+    /// The content of a message of this request, whose template has no text and need not exist.
+    pub fn content(Requested { template, parameters }: Requested) -> TemplateContent {
+        let (name, language) = ("welcome".to_owned(), "es".to_owned());
+        let shown = Shown { name, language, category: None, text: None };
+        TemplateContent { template, parameters, files: [].into(), shown }
+    }
+
     async fn opened(
         &self,
         workspace: WorkspaceId,
@@ -375,7 +382,7 @@ impl World {
             workspace_id: workspace,
             conversation: conversation.id,
             recipients: conversation.externals.iter().map(recipient).collect(),
-            steps: steps.into_iter().map(Into::into).collect(),
+            steps: steps.into_iter().map(Self::content).collect(),
             done: 0,
             created_at: conversation.created_at,
         });

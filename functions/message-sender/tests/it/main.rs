@@ -118,7 +118,7 @@ impl<P: Provider + Clone> Sender<P> {
             workspace_id: self.world.workspace,
             conversation: id,
             recipients,
-            steps: steps.iter().cloned().map(Into::into).collect(),
+            steps: steps.iter().cloned().map(World::content).collect(),
             done: 0,
             created_at: now,
         };

@@ -86,7 +86,7 @@ async fn a_template_goes_into_a_conversation_and_shows_what_it_says() {
     let stored = desk.f.take(&desk.body(parameters.clone())).await;
     assert_eq!((stored.is_broadcast(), stored.seq, stored.parts.len()), (true, 1, 1));
     let Content::Template(content) = &stored.content else { panic!("it is a template") };
-    let shown = content.shown.as_ref().unwrap();
+    let shown = &content.shown;
     assert_eq!((shown.name.as_str(), shown.language.as_str()), ("trip_ready", "es"));
     assert_eq!(shown.text.as_deref(), Some("Hi {{firstName}}, your trip to Rome is ready.\n\nAster"));
     assert_eq!(content.files["header.image"], picture.attached(1_000));

@@ -11,7 +11,7 @@ use crate::ids::{BrandId, BusinessAccountId, ChannelId, ContactId, Ids, TeamId, 
 use crate::patch::Patch;
 use crate::refused::Refused;
 use crate::settings::line::{Brand, Line, Lines};
-use crate::settings::template::{Parameters, Requested};
+use crate::settings::template::{Parameters, Requested, TemplateContent};
 use crate::settings::user::{User, UserRef, UserStatus};
 use crate::settings::workspace::{Team, Workspace};
 use crate::text::{Cellphone, Email};
@@ -315,7 +315,7 @@ fn the_first_templates_go_to_the_initial_participants() {
     let id = ConversationId::from_uuid(Uuid::from_u128(7));
     let step =
         Requested { template: TemplateId::from_uuid(Uuid::from_u128(8)), parameters: Parameters::new() };
-    let steps: Vec<crate::settings::template::TemplateContent> = vec![step.clone().into(), step.into()];
+    let steps = vec![TemplateContent::of(step); 2];
     let opening = request.open(id, &workspace(), party(&request, None).unwrap(), None, steps.clone(), NOW);
     let to = |n| Recipient { contact: contact(n), channel: channel("1") };
     let plan = OnboardingPlan {

@@ -113,7 +113,7 @@ mod tests {
     use crate::ids::{ConversationId, MediaId, MessageId, TemplateId, WorkspaceId};
     use crate::media::{Attached, FileName, FileType};
     use crate::message::{Draft, MessageBody};
-    use crate::settings::template::Requested;
+    use crate::settings::template::{Requested, TemplateContent};
     use crate::time::Timestamp;
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
             (written(body.clone(), vec![], false), MessageType::Text),
             (written(body, vec![file.clone()], true), MessageType::Media),
             (written(None, vec![file], false), MessageType::Media),
-            (Content::Template(template.into()), MessageType::Template),
+            (Content::Template(TemplateContent::of(template)), MessageType::Template),
         ] {
             assert_eq!(Message { content, ..said.clone() }.message_type(), expected);
         }

@@ -122,7 +122,7 @@ fn a_text_is_the_first_files_caption_if_it_fits_and_otherwise_comes_before_the_f
 fn a_template_is_one_piece() {
     let template = id(TemplateId::from_uuid, 5);
     let content = Requested { template, parameters: Default::default() };
-    let content = TemplateContent::from(content);
+    let content = TemplateContent::of(content);
     assert_eq!(Content::Template(content.clone()).pieces(), [Piece::Template(&content)]);
 }
 
@@ -217,7 +217,8 @@ fn a_message_goes_to_all_customers_and_an_internal_note_to_nobody() {
 #[test]
 fn a_message_goes_to_customers_unless_it_is_a_note_or_from_one_and_may_have_files() {
     let template = id(TemplateId::from_uuid, 5);
-    let template = Content::Template(Requested { template, parameters: Default::default() }.into());
+    let template =
+        Content::Template(TemplateContent::of(Requested { template, parameters: Default::default() }));
     let received = |what| {
         let (contact, channel) = (id(ContactId::from_uuid, 11), ChannelId::parse("line-a").unwrap());
         Content::Received(Received {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::TemplateCategory;
 use domain::settings::template::TemplateContent;
 use serde::Serialize;
 
@@ -11,8 +12,8 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub struct TemplateContentView<'a> {
     template_id: String,
-    name: Option<&'a str>,
-    language: Option<&'a str>,
+    name: &'a str,
+    language: &'a str,
     category: Option<&'static str>,
     text: Option<&'a str>,
     parameters: BTreeMap<&'a str, &'a str>,
@@ -20,14 +21,13 @@ pub struct TemplateContentView<'a> {
 
 /// The object for this content.
 pub(super) fn template_content(content: &TemplateContent) -> TemplateContentView<'_> {
-    let shown = content.shown.as_ref();
-    let given = content.parameters.iter();
+    let (shown, given) = (&content.shown, content.parameters.iter());
     TemplateContentView {
         template_id: content.template.to_string(),
-        name: shown.map(|shown| shown.name.as_str()),
-        language: shown.map(|shown| shown.language.as_str()),
-        category: shown.and_then(|shown| shown.category).map(|category| category.as_str()),
-        text: shown.and_then(|shown| shown.text.as_deref()),
+        name: &shown.name,
+        language: &shown.language,
+        category: shown.category.map(TemplateCategory::as_str),
+        text: shown.text.as_deref(),
         parameters: given.map(|(name, value)| (name.as_str(), value.as_str())).collect(),
     }
 }

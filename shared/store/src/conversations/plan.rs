@@ -185,7 +185,7 @@ fn add_new_contacts(
 
 #[cfg(test)]
 mod tests {
-    use domain::settings::template::{Parameters, Requested};
+    use domain::settings::template::{Shown, TemplateContent};
     use domain::{
         BrandId, Cellphone, ChannelId, ContactId, ContactRef, ConversationId, Email, External, Internal,
         OnboardingPlan, TemplateId, UserId, UserRef, WorkspaceId,
@@ -258,15 +258,17 @@ mod tests {
         ];
         for (customers, agents, (by_email, by_phone), templates, keyed, expected) in rows {
             let conversation = between(1..=customers, 101..=100 + agents);
-            let step = Requested {
+            let step = TemplateContent {
                 template: TemplateId::from_uuid(Uuid::from_u128(9)),
-                parameters: Parameters::new(),
+                parameters: [].into(),
+                files: [].into(),
+                shown: Shown { name: "hi".to_owned(), language: "es".to_owned(), category: None, text: None },
             };
             let plan = (templates > 0).then(|| OnboardingPlan {
                 workspace_id: workspace(),
                 conversation: conversation.id,
                 recipients: conversation.recipients(),
-                steps: vec![step.into(); templates],
+                steps: vec![step; templates],
                 done: 0,
                 created_at: AT,
             });

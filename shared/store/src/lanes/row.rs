@@ -113,7 +113,7 @@ stored! { LaneRow = LaneRow, OnboardingPlan = PlanRow }
 
 #[cfg(test)]
 mod tests {
-    use domain::settings::template::{ParameterValue, Parameters, Requested};
+    use domain::settings::template::{ParameterValue, Parameters, Shown};
     use domain::{ChannelId, ContactId, TemplateId};
 
     use super::*;
@@ -130,7 +130,12 @@ mod tests {
             workspace_id: WORKSPACE,
             conversation: CONVERSATION,
             recipients: vec![Recipient { contact: ContactId::from_uuid(Uuid::from_u128(3)), channel }],
-            steps: vec![Requested { template: TemplateId::from_uuid(Uuid::from_u128(4)), parameters }.into()],
+            steps: vec![TemplateContent {
+                template: TemplateId::from_uuid(Uuid::from_u128(4)),
+                parameters,
+                files: [].into(),
+                shown: Shown { name: "hi".to_owned(), language: "es".to_owned(), category: None, text: None },
+            }],
             done: 1,
             created_at: Timestamp::from_millis(1_767_323_045_678),
         };

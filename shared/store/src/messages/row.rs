@@ -151,8 +151,8 @@ struct TemplateContentField {
     parameters: Parameters,
     #[serde(with = "fields::map", default, skip_serializing_if = "BTreeMap::is_empty")]
     files: BTreeMap<String, Attached>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    shown: Option<Shown>,
+    #[serde(with = "ShownField")]
+    shown: Shown,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -315,12 +315,12 @@ mod tests {
             template: id(TemplateId::from_uuid, 10),
             parameters,
             files: media.into_iter().map(|file| ("header.image".to_owned(), file)).collect(),
-            shown: Some(Shown {
+            shown: Shown {
                 name: "welcome".to_owned(),
                 language: "es".to_owned(),
                 category: Some(TemplateCategory::Utility),
                 text: Some("Hello {{firstName}}".to_owned()),
-            }),
+            },
         })
     }
 

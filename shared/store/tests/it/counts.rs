@@ -391,7 +391,7 @@ async fn the_message_of_a_lead_is_counted_with_its_lane() {
     let Lease::Taken(leased) = store.lease_lane(lane, LEASE).await.unwrap() else { panic!("it is free") };
     let leased = LeasedLead::of(&leased).unwrap();
     let template = TemplateId::from_uuid(Uuid::from_u128(7));
-    let template = Requested { template, parameters: Parameters::new() }.into();
+    let template = World::content(Requested { template, parameters: Parameters::new() });
     let opening = lead.opening(None, &line, template, 1, store.now());
     let begun = leased.lead.begun(opening.contact.id, leased.lease, store.now());
     let choices = store.choices_seen(lead.workspace_id, &lead.cellphone).await.unwrap();

@@ -53,7 +53,7 @@ impl Lanes {
             workspace_id: world.workspace,
             conversation: conversation.id,
             recipients,
-            steps: (0..steps).map(step).map(Into::into).collect(),
+            steps: (0..steps).map(step).map(World::content).collect(),
             done: 0,
             created_at: TestClock::START,
         };

@@ -61,8 +61,8 @@ impl Leads {
     async fn opening(&self, lead: &Lead, found: Option<&Contact>) -> LeadOpening {
         let lines = self.store().lines(self.world.workspace).await.unwrap();
         let parameters = [].into();
-        let template = Requested { template: TemplateId::from_uuid(Uuid::from_u128(7)), parameters }.into();
-        lead.opening(found, &lines.lines[0], template, 1, self.store().now())
+        let template = Requested { template: TemplateId::from_uuid(Uuid::from_u128(7)), parameters };
+        lead.opening(found, &lines.lines[0], World::content(template), 1, self.store().now())
     }
 
     /// The choices of the lead's number as they are now.

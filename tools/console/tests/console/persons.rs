@@ -68,7 +68,7 @@ async fn opened(world: &World, conversation: Conversation, steps: Vec<Requested>
         workspace_id: world.workspace,
         conversation: conversation.id,
         recipients: conversation.recipients(),
-        steps: steps.into_iter().map(Into::into).collect(),
+        steps: steps.into_iter().map(World::content).collect(),
         done: 0,
         created_at: conversation.created_at,
     });

@@ -10,8 +10,8 @@ use crate::retry::RetrySchedule;
 use crate::sending::LineThrottle;
 use crate::settings::line::Provider;
 use crate::settings::template::{
-    Button, ButtonKind, ContactField, Filled, ParameterValue, Parameters, Requested, Source, TemplateScope,
-    Variable, short_form,
+    Button, ButtonKind, ContactField, Filled, ParameterValue, Parameters, Requested, Source, TemplateContent,
+    TemplateScope, Variable, short_form,
 };
 use crate::text::{Cellphone, PersonName};
 
@@ -359,7 +359,7 @@ fn a_templates_letter_has_its_values_filled_in() {
     let mut named = contact();
     named.first_name = PersonName::parse("Ana María").ok();
     let known = MessageKnown { template: Some(&template), ..known(&conversation, &named, &line) };
-    let message = message(Content::Template(requested().into()), vec![recipient(7)]);
+    let message = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
     let values = [("name", "Ana María"), ("code", "a 1")]
         .map(|(slot, value)| (slot.to_owned(), Filled::Text(value.to_owned())));
     let filling = Filling { values: values.into(), faults: vec![] };
@@ -389,7 +389,7 @@ fn a_number_that_opted_out_gets_no_template_and_everything_else() {
     let out = [opted_out_of(ChoiceScope::All)];
     let known =
         MessageKnown { template: Some(&template), choices: &out, ..known(&conversation, &contact, &line) };
-    let onboarding = message(Content::Template(requested().into()), vec![recipient(7)]);
+    let onboarding = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
     for template in [Some(&template), None] {
         let because = onboarding.letter(0, &MessageKnown { template, ..known });
         assert_eq!(because, Err(error(PartError::OPTED_OUT)));
@@ -429,7 +429,7 @@ fn a_closed_window_stops_what_an_agent_writes_and_no_template() {
     for part in 0..4 {
         assert_eq!(four_parts().letter(part, &known), Err(error(PartError::OUTSIDE_WINDOW)), "{part}");
     }
-    let onboarding = message(Content::Template(requested().into()), vec![recipient(7)]);
+    let onboarding = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
     assert!(onboarding.letter(0, &known).is_ok());
 }
 
@@ -471,7 +471,9 @@ fn a_plan_becomes_messages_one_by_one() {
         workspace_id: id(WorkspaceId::from_uuid, 2),
         conversation: id(ConversationId::from_uuid, 3),
         recipients: vec![recipient(7), recipient(8)],
-        steps: vec![requested().into(), Requested { parameters: Parameters::new(), ..requested() }.into()],
+        steps: [requested(), Requested { parameters: Parameters::new(), ..requested() }]
+            .map(TemplateContent::of)
+            .into(),
         done: 0,
         created_at: NOW,
     };
@@ -483,7 +485,7 @@ fn a_plan_becomes_messages_one_by_one() {
         (1, SentBy::Onboarding, NOW),
         "of the moment of the plan"
     );
-    assert_eq!((first.content, first.parts.len()), (Content::Template(requested().into()), 2));
+    assert_eq!((first.content, first.parts.len()), (Content::Template(TemplateContent::of(requested())), 2));
     let (second, plan) = plan.next_message(id(MessageId::from_uuid, 11), later).unwrap();
     assert_eq!((second.seq, plan.steps_left().count()), (2, 0));
     assert_eq!(plan.next_message(id(MessageId::from_uuid, 12), later), None);

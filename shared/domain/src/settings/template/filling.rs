@@ -22,8 +22,8 @@ pub struct TemplateContent {
     pub parameters: Parameters,
     /// The files among the values, by their slots.
     pub files: BTreeMap<String, Attached>,
-    /// What the message shows. `None` for a message of a release that did not keep it.
-    pub shown: Option<Shown>,
+    /// What the message shows.
+    pub shown: Shown,
 }
 
 /// What a message shows of its template, as it was when the message was accepted. Its debug output is redacted.
@@ -42,12 +42,6 @@ pub struct Shown {
 impl std::fmt::Debug for Shown {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("[Shown]")
-    }
-}
-
-impl From<Requested> for TemplateContent {
-    fn from(Requested { template, parameters }: Requested) -> Self {
-        Self { template, parameters, files: BTreeMap::new(), shown: None }
     }
 }
 
@@ -344,12 +338,12 @@ impl Template {
             template: self.id,
             parameters: requested.parameters.clone(),
             files,
-            shown: Some(Shown {
+            shown: Shown {
                 name: self.name.clone(),
                 language: self.language.clone(),
                 category: self.category,
                 text,
-            }),
+            },
         }
     }
 }
@@ -358,6 +352,14 @@ impl TemplateContent {
     /// The greatest number of characters of a message's text that are kept. Only a body that is longer at the provider than its
     /// documented limit exceeds it.
     pub const MAX_TEXT: usize = 2_048;
+
+    /// The content of a message of this request, whose template has no text.
+    #[cfg(test)]
+    pub(crate) fn of(Requested { template, parameters }: Requested) -> Self {
+        let (name, language) = ("welcome".to_owned(), "es".to_owned());
+        let shown = Shown { name, language, category: None, text: None };
+        Self { template, parameters, files: BTreeMap::new(), shown }
+    }
 }
 
 /// The file that a value names, if the value is the id of one that was looked for.
