@@ -59,7 +59,7 @@ REAL = {
     "contactId": [contact["id"] for contact in WORKSPACE["contacts"][:3]],
     "userId": [user["id"] for user in WORKSPACE["users"]],
     "teamId": [WORKSPACE["teamId"]],
-    "templateId": [template([])["templateId"]],
+    "templateId": [template([])["templateId"], template(["booking"])["templateId"]],
     "customAttributeId": [found["id"] for found in WORKSPACE["attributes"]],
     "closedCustomAttributeIds": [value["id"] for value in attribute("CLOSED")["values"]],
     "mediaIds": [MADE["mediaId"]],

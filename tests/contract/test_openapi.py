@@ -99,7 +99,7 @@ def test_routes_are_those_of_the_template():
 # Words in the code that reads requests, but that are not names in a request.
 OTHER_WORDS = {
     *("body", "query", "header", "path"),
-    *("conversations", "contacts", "files", "messages", "users", "attributes"),  # names of lists and routes
+    *("conversations", "contacts", "files", "messages", "templates", "users", "attributes"),  # names of lists and routes
     *("GET", "POST", "PATCH", "OPTIONS", "ID", "EMAIL", "PHONE"),
 }
 READERS = [
@@ -115,6 +115,9 @@ READERS = [
     "functions/messages/src/create.rs",
     "functions/messages/src/get.rs",
     "functions/messages/src/list.rs",
+    "functions/messages/src/templates/get.rs",
+    "functions/messages/src/templates/list.rs",
+    "functions/messages/src/templates/preview.rs",
 ]
 
 

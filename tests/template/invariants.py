@@ -31,7 +31,7 @@ FUNCTIONS = {
     "files": ({"MEDIA_BUCKET"}, {"api-keys", "limits", "workspaces", "media"}),
     "messages": (
         {"FIRST_DUE_SECONDS", "MEDIA_BUCKET", "MESSAGE_RETENTION_DAYS"},
-        {"api-keys", "limits", "workspaces", "conversations", "messages", "media", "secrets"},
+        {"api-keys", "limits", "workspaces", "contacts", "conversations", "messages", "media", "secrets"},
     ),
     "attributes": (set(), {"api-keys", "limits", "workspaces"}),
     "users": (set(), {"api-keys", "limits", "workspaces"}),
@@ -155,7 +155,7 @@ LEADING_KEYS = {
     | {"*#C#*", "*#P#*", "*#U#*"}
     | PERSON_KEY,
     ("messages", "secrets"): CURSOR_KEYS,
-    ("messages", "workspaces"): {"*#L", "*#M", "*#W"} | {"*#C#*", "*#M#*", "*#R#*"} | HASH,
+    ("messages", "workspaces"): {"*#L", "*#M", "*#MN", "*#W"} | {"*#C#*", "*#M#*", "*#R#*"} | HASH,
     ("leads", "secrets"): {"*#K"},
     ("leads", "workspaces"): {"*#K", "*#L", "*#W"} | {"*#D#*", "*#K#*"},
     ("leads", "limits"): {"*#K"},
@@ -233,6 +233,9 @@ ROUTES = {
         ("post", f"{WORKSPACE}/messages"): "messages",
         ("get", f"{WORKSPACE}/messages/{{messageId}}"): "messages",
         ("get", f"{WORKSPACE}/conversations/{{conversationId}}/messages"): "messages",
+        ("get", f"{WORKSPACE}/templates"): "messages",
+        ("get", f"{WORKSPACE}/templates/{{templateId}}"): "messages",
+        ("post", f"{WORKSPACE}/templates/{{templateId}}/preview"): "messages",
     },
     "CaptureApi": {
         ("get", "/health"): None,

@@ -220,7 +220,7 @@ fn read_wanted(form: &mut Form, body: Node<'_>) -> Option<Wanted> {
 }
 
 /// The files that a template's values name, each once. Whether their places take files is known with the template.
-fn files_of(parameters: &Parameters) -> Vec<MediaId> {
+pub(crate) fn files_of(parameters: &Parameters) -> Vec<MediaId> {
     let is_file = |name: &str| {
         FileKind::NAMES
             .iter()

@@ -1,9 +1,11 @@
-//! Endpoint 11: messages into a conversation. Beyond the specification: the messages of a conversation, and one of them.
+//! Endpoint 11: messages into a conversation. Beyond the specification: the messages of a conversation, one of them, and the
+//! templates that messages can be.
 
 mod create;
 mod get;
 mod list;
 mod messages;
+mod templates;
 
 use domain::Scope;
 use edge::{ApiRequest, Call};
@@ -13,11 +15,19 @@ pub use messages::Messages;
 
 /// Handles one request to a route of this function.
 pub async fn handle(messages: &Messages, request: &ApiRequest) -> Response<Body> {
+    let api = &messages.api;
     let create = async |call: &Call<'_>| create::create(messages, call).await;
-    match (request.method(), request.path("conversationId"), request.path("messageId")) {
-        ("POST", None, None) => messages.api.answer(request, Scope::MessagesWrite, create).await,
-        ("GET", Some(_), None) => messages.api.answer(request, Scope::MessagesRead, list::list).await,
-        ("GET", None, Some(_)) => messages.api.answer(request, Scope::MessagesRead, get::get).await,
-        _ => messages.api.no_such_route(request),
+    let preview = async |call: &Call<'_>| templates::preview(messages, call).await;
+    let named = ["conversationId", "messageId", "templateId"].map(|name| request.path(name).is_some());
+    match (request.method(), named) {
+        ("POST", [false, false, false]) => api.answer(request, Scope::MessagesWrite, create).await,
+        ("GET", [true, false, false]) => api.answer(request, Scope::MessagesRead, list::list).await,
+        ("GET", [false, true, false]) => api.answer(request, Scope::MessagesRead, get::get).await,
+        ("GET", [false, false, false]) if request.path_ends_with("templates") => {
+            api.answer(request, Scope::TemplatesRead, templates::list).await
+        }
+        ("GET", [false, false, true]) => api.answer(request, Scope::TemplatesRead, templates::get).await,
+        ("POST", [false, false, true]) => api.answer(request, Scope::TemplatesRead, preview).await,
+        _ => api.no_such_route(request),
     }
 }

@@ -38,6 +38,7 @@ const NO_ERASURE: ErrorCode = code(404, "SERVICE_ERASURE_0404", "Erasure Not Fou
 const NO_USER: ErrorCode = code(404, "SERVICE_USER_0404", "User Not Found");
 const NO_MESSAGE: ErrorCode = code(404, "SERVICE_MESSAGE_0404", "Message Not Found");
 const NO_FILE: ErrorCode = code(404, "SERVICE_FILE_0404", "File Not Found");
+const NO_TEMPLATE: ErrorCode = code(404, "SERVICE_TEMPLATE_0404", "Template Not Found");
 const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
 const BLOCKED: ErrorCode = code(409, "SERVICE_CONVERSATION_0409", "Conversation Blocked");
 const STALE: ErrorCode = code(412, "SERVICE_CORE_0412", "Precondition Failed");
@@ -50,10 +51,13 @@ const UNKNOWN_VALUE: ErrorCode = code(422, "SERVICE_CONTACT_0703", "Unknown Attr
 const UNKNOWN_OWNER: ErrorCode = code(422, "SERVICE_CONTACT_0704", "Unknown Or Disabled Owner");
 const KEY_REUSED: ErrorCode = code(422, "SERVICE_CORE_0423", "Idempotency Key Reused");
 const UNKNOWN_TEMPLATE: ErrorCode = code(422, "SERVICE_CONVERSATION_0601", "Unknown Template");
-const NOT_APPROVED: ErrorCode = code(422, "SERVICE_CONVERSATION_0602", "Template Not Approved");
-const MISSING_PARAMETERS: ErrorCode = code(422, "SERVICE_CONVERSATION_0603", "Template Parameters Missing");
-const FOREIGN_PARAMETERS: ErrorCode = code(422, "SERVICE_CONVERSATION_0604", "Template Parameters Unknown");
-const UNFIT_PARAMETERS: ErrorCode = code(422, "SERVICE_CONVERSATION_0610", "Template Parameters Do Not Fit");
+pub(crate) const NOT_APPROVED: ErrorCode = code(422, "SERVICE_CONVERSATION_0602", "Template Not Approved");
+pub(crate) const MISSING_PARAMETERS: ErrorCode =
+    code(422, "SERVICE_CONVERSATION_0603", "Template Parameters Missing");
+pub(crate) const FOREIGN_PARAMETERS: ErrorCode =
+    code(422, "SERVICE_CONVERSATION_0604", "Template Parameters Unknown");
+pub(crate) const UNFIT_PARAMETERS: ErrorCode =
+    code(422, "SERVICE_CONVERSATION_0610", "Template Parameters Do Not Fit");
 const UNKNOWN_LINE: ErrorCode = code(422, "SERVICE_CONVERSATION_0605", "Line Or Brand Not Resolved");
 const UNKNOWN_PARTICIPANT: ErrorCode = code(422, "SERVICE_CONVERSATION_0606", "Participant Not Resolved");
 const TEAM_UNFIT: ErrorCode = code(422, "SERVICE_CONVERSATION_0607", "Team Not Usable");
@@ -80,6 +84,7 @@ pub const CODES: &[ErrorCode] = &[
     NO_USER,
     NO_MESSAGE,
     NO_FILE,
+    NO_TEMPLATE,
     CONTACT_TAKEN,
     BLOCKED,
     STALE,
@@ -126,6 +131,8 @@ pub enum Resource {
     Message,
     /// A file.
     File,
+    /// A template.
+    Template,
 }
 
 /// Why a caller gets 403, and with which key.
@@ -227,6 +234,7 @@ impl ApiError {
             Self::NotFound(Resource::User) => NO_USER,
             Self::NotFound(Resource::Message) => NO_MESSAGE,
             Self::NotFound(Resource::File) => NO_FILE,
+            Self::NotFound(Resource::Template) => NO_TEMPLATE,
             Self::Stale => STALE,
             Self::TooLarge(_) => TOO_LARGE,
             Self::NotJsonType => NOT_JSON_TYPE,

@@ -70,6 +70,11 @@ impl ApiRequest {
         self.http.path_parameters_ref().and_then(|all| all.first(name)).map(str::to_owned)
     }
 
+    /// Whether the last part of the path is this name.
+    pub fn path_ends_with(&self, name: &str) -> bool {
+        self.http.uri().path().rsplit('/').next() == Some(name)
+    }
+
     /// The workspace in the path, if it is an id. The caller's key may be of another one.
     pub(crate) fn workspace(&self) -> Option<WorkspaceId> {
         WorkspaceId::parse(&self.path("workspaceId")?).ok()

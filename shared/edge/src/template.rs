@@ -20,7 +20,7 @@ pub fn read(form: &mut Form, at: Node<'_>) -> Option<Requested> {
 }
 
 /// Reads an object of texts, up to [`ParameterValue::MAX`] characters together.
-fn read_parameters(form: &mut Form, at: &Node<'_>) -> Parameters {
+pub fn read_parameters(form: &mut Form, at: &Node<'_>) -> Parameters {
     let (mut parameters, mut length) = (Parameters::new(), 0);
     for (name, value) in at.entries(form, Template::MAX_PARAMETERS) {
         if let Some(value) = value.text(form, ParameterValue::parse) {

@@ -2,9 +2,13 @@
 //! value is `null`.
 
 mod received;
+mod template;
 mod template_content;
 
 pub use received::{CardView, ContentView, OrderItemView, ProviderErrorView, ReferredProductView};
+pub use template::{
+    ProblemView, TemplatePreviewView, TemplateView, TemplatesView, template, template_preview,
+};
 pub use template_content::TemplateContentView;
 
 use std::collections::BTreeMap;

@@ -64,6 +64,7 @@ pub use messages::{DraftRead, MessageStored, NewMessage, TemplateDraftRead};
 pub use people::{ErasedMessages, Found, LeasedErasure, PersonConversation, Target, TargetKind};
 pub use quarantine::Quarantined;
 pub use settings::lines::LineCreated;
+pub use settings::template_list::TemplateRead;
 pub use settings::templates::{TemplateCreated, TemplateOwner};
 pub use settings::users::UserCreated;
 pub use store::Store;

@@ -28,6 +28,7 @@ from messaging_client.api.lead_capture import (
 )
 from messaging_client.api.messages import create_message, get_message, list_messages
 from messaging_client.api.settings import list_custom_attributes
+from messaging_client.api.templates import get_template, list_templates, preview_template
 from messaging_client.api.users import get_user
 from messaging_client.models import (
     CampaignLeadAccepted,
@@ -61,6 +62,10 @@ from messaging_client.models import (
     MessageType,
     NoContactError,
     NoContactErrorCode,
+    Template,
+    TemplatePage,
+    TemplatePreview,
+    TemplatePreviewRequest,
     TextMessageCreate,
 )
 from messaging_client.types import Response
@@ -149,6 +154,14 @@ def main() -> None:
     assert (message.direction, message.type_, message.content) == (MessageDirection.OUTBOUND, MessageType.TEXT, None)
     listed = list_messages.sync_detailed(workspace, conversation.id, client=client, direction=MessageDirection.OUTBOUND)
     assert all(found.id == made.message_id for found in parsed("listMessages", listed, 200, MessagePage).messages)
+
+    offered = list_templates.sync_detailed(workspace, client=client, page_size=5)
+    [template, *_] = parsed("listTemplates", offered, 200, TemplatePage).templates
+    one = get_template.sync_detailed(workspace, template.id, client=client)
+    assert parsed("getTemplate", one, 200, Template) == template
+    wish = TemplatePreviewRequest(contact_id=contact.id)
+    preview = preview_template.sync_detailed(workspace, template.id, client=client, body=wish)
+    assert parsed("previewTemplate", preview, 200, TemplatePreview).footer == template.footer
 
     lead = CampaignLeadRequest(
         workspace_id=workspace,

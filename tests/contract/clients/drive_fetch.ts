@@ -115,6 +115,24 @@ async function main(): Promise<void> {
   const listedMessages: Schemas["MessagePage"] = printed("listMessages", messages, 200);
   if (listedMessages.messages.some((found) => found.id !== message.messageId)) throw new Error("one message is expected");
 
+  const offered = await client.GET("/service/api/v1/workspaces/{workspaceId}/templates", {
+    params: { path: workspace, query: { pageSize: 5 } },
+  });
+  const templates: Schemas["TemplatePage"] = printed("listTemplates", offered, 200);
+  const [template] = templates.templates;
+  if (template === undefined) throw new Error("a template is expected");
+  const ofTemplate = { ...workspace, templateId: template.id };
+  const alone = await client.GET("/service/api/v1/workspaces/{workspaceId}/templates/{templateId}", {
+    params: { path: ofTemplate },
+  });
+  if (printed("getTemplate", alone, 200).name !== template.name) throw new Error("another template is expected");
+  const preview = await client.POST("/service/api/v1/workspaces/{workspaceId}/templates/{templateId}/preview", {
+    params: { path: ofTemplate },
+    body: { contactId: contact.id, parameters: {} },
+  });
+  const wouldSay: Schemas["TemplatePreview"] = printed("previewTemplate", preview, 200);
+  if (wouldSay.footer !== template.footer) throw new Error("another preview is expected");
+
   const lead = await visitor.POST("/api/v1/leadscout/campaign-leads", {
     params: { query: workspace },
     body: {

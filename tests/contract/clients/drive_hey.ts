@@ -1,7 +1,7 @@
 // Calls every operation with the client of @hey-api/openapi-ts. Prints the name of each operation that succeeded. The
 // environment names a running stack (see ../test_driving.py).
 import type { Conversation, ConversationPage, CustomAttribute, FileDownload } from "./hey";
-import type { Message, MessageCreated, MessagePage } from "./hey";
+import type { Message, MessageCreated, MessagePage, TemplatePage, TemplatePreview } from "./hey";
 import type { ExternalParticipantInput, InternalParticipantInput } from "./hey";
 import * as api from "./hey";
 import { createClient } from "./hey/client";
@@ -105,6 +105,17 @@ async function main(): Promise<void> {
   const messages = await api.listMessages({ client, path: one, query: { pageSize: 5, direction: "OUTBOUND" } });
   const listedMessages: MessagePage = printed("listMessages", messages, 200);
   if (listedMessages.messages.some((found) => found.id !== message.messageId)) throw new Error("one message is expected");
+
+  const offered = await api.listTemplates({ client, path: workspace, query: { pageSize: 5 } });
+  const templates: TemplatePage = printed("listTemplates", offered, 200);
+  const [template] = templates.templates;
+  if (template === undefined) throw new Error("a template is expected");
+  const ofTemplate = { ...workspace, templateId: template.id };
+  const alone = await api.getTemplate({ client, path: ofTemplate });
+  if (printed("getTemplate", alone, 200).name !== template.name) throw new Error("another template is expected");
+  const preview = await api.previewTemplate({ client, path: ofTemplate, body: { contactId: contact.id, parameters: {} } });
+  const wouldSay: TemplatePreview = printed("previewTemplate", preview, 200);
+  if (wouldSay.footer !== template.footer) throw new Error("another preview is expected");
 
   const lead = await api.createCampaignLead({
     client: visitor,

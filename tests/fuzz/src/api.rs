@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::{AttributeType, Contact, Email, LaneKind, PersonName};
+use domain::{AttributeType, Contact, Email, LaneKind, PersonName, TemplateId};
 use edge::{Api, ApiRequest, CODES};
-use harness::{GatewayEvent, TestBucket, World};
+use harness::{GatewayEvent, TestBucket, World, fixture};
 use lambda_http::{Body, Response};
 use messages::Messages;
 use runtime::Metrics;
@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::request::Parts;
 
 /// The routes: a letter begins the first line of an input, and selects the event that the request changes.
-const ROUTES: [(&str, &str); 14] = [
+const ROUTES: [(&str, &str); 17] = [
     ("attributes-list.json", "workspaceId"),
     ("contacts-get.json", "contactId"),
     ("contacts-list.json", "workspaceId"),
@@ -30,6 +30,9 @@ const ROUTES: [(&str, &str); 14] = [
     ("messages-get.json", "messageId"),
     ("messages-list.json", "conversationId"),
     ("users-get.json", "userId"),
+    ("messages-template-list.json", "workspaceId"),
+    ("messages-template-get.json", "templateId"),
+    ("messages-template-preview.json", "templateId"),
 ];
 
 struct Bench {
@@ -136,7 +139,9 @@ async fn seeded() -> World {
     world.open_attribute("born", AttributeType::Date, |_| ()).await;
     world.closed_attribute("plan", &["gold", "silver"], |_| ()).await;
     world.line("1045551234567", |_| ()).await;
-    world.template(|_| ()).await;
+    let of_events = fixture("messages-template-get.json")["pathParameters"]["templateId"].clone();
+    let id = TemplateId::parse(of_events.as_str().unwrap()).unwrap();
+    world.template(|template| template.id = id).await;
     world.media(|_| ()).await;
     for email in ["ada@example.com", "grace@example.com"] {
         let named = |contact: &mut Contact| {

@@ -276,17 +276,15 @@ fn named_source(text: &str) -> Result<(String, Source), String> {
 }
 
 fn source(text: &str) -> Result<Source, String> {
-    if text == CALLER {
-        return Ok(Source::Caller);
+    match text.split_once(':') {
+        None if text == Source::CALLER => return Ok(Source::Caller),
+        Some((Source::CALLER, default)) => return Ok(Source::CallerOr(constant(default)?)),
+        Some((Source::FIXED, value)) => return Ok(Source::Fixed(constant(value)?)),
+        _ => {}
     }
-    if let Some(default) = text.strip_prefix(CALLER_OR) {
-        return Ok(Source::CallerOr(constant(default)?));
-    }
-    if let Some(value) = text.strip_prefix(FIXED) {
-        return Ok(Source::Fixed(constant(value)?));
-    }
-    let field =
-        text.strip_prefix(CONTACT).ok_or("the source should be CALLER, CONTACT.field or FIXED:value")?;
+    let field = text
+        .strip_prefix(Source::CONTACT)
+        .ok_or("the source should be CALLER, CONTACT.field or FIXED:value")?;
     let (field, fallback) = field.split_once(':').map_or((field, None), |(field, text)| (field, Some(text)));
     Ok(Source::Contact {
         field: ContactField::parse(field).map_err(|reason| format!("the field {reason}"))?,
@@ -301,12 +299,6 @@ fn constant(text: &str) -> Result<ParameterValue, String> {
     }
     ParameterValue::parse(text).map_err(|reason| format!("the value {reason}"))
 }
-
-/// The words for the sources on the command line.
-const CALLER: &str = "CALLER";
-const CALLER_OR: &str = "CALLER:";
-const CONTACT: &str = "CONTACT.";
-const FIXED: &str = "FIXED:";
 
 /// A template in a list.
 fn view(template: &Template) -> View {
@@ -434,26 +426,14 @@ fn button_lines(prefix: &str, buttons: &[Button]) -> Vec<(String, Option<String>
     buttons.iter().enumerate().map(line).collect()
 }
 
-/// The source of a value as on the command line, without its text, and the text.
-fn source_of(source: &Source) -> (String, Option<&str>) {
-    match source {
-        Source::Caller => (CALLER.to_owned(), None),
-        Source::CallerOr(default) => (CALLER.to_owned(), Some(default.as_str())),
-        Source::Fixed(value) => ("FIXED".to_owned(), Some(value.as_str())),
-        Source::Contact { field, fallback } => {
-            (format!("{CONTACT}{}", field.as_str()), fallback.as_ref().map(ParameterValue::as_str))
-        }
-    }
-}
-
 fn slot_view(template: &Template, slot: &Slot) -> Value {
-    let (source, text) = source_of(template.source(&slot.name));
+    let (source, text) = template.source(&slot.name).in_words();
     json!({ "name": slot.name, "kind": slot.kind.as_str(), "source": source, "fallback": text })
 }
 
 /// The slot and its source as on the command line.
 fn written(template: &Template, slot: &Slot) -> String {
-    let (source, text) = source_of(template.source(&slot.name));
+    let (source, text) = template.source(&slot.name).in_words();
     let text = text.map(|text| format!(":{text}")).unwrap_or_default();
     format!("{}={source}{text}", slot.name)
 }

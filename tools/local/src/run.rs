@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::simulator::{Captcha, Provider, Receiver, SimulatedApp};
-use crate::stack_file::{Office, StackFile, Work, Workspace, text};
+use crate::stack_file::{Office, Sending, StackFile, Work, Workspace, text};
 use crate::validator::Validator;
 use crate::{Problem, build, demo, prerequisites, provider_app, venv};
 
@@ -135,7 +135,7 @@ fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
     let attribute = |category: &str| {
         attributes.iter().find(|found| found["category"] == category && found["archived"] == false)
     };
-    let capture = &workspace.sending.capture;
+    let Sending { templates, capture, .. } = &workspace.sending;
     let first = |list: &[Value], field: &str| list.first().map(|found| text(found, field));
     let closed = attribute("CLOSED");
     let all = [
@@ -145,6 +145,7 @@ fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
         ("0d5fb9d1-2f0e-4f52-9d57-0c1c5f8f6f10", made(|work| &work.conversation, "id")),
         ("5a7d9f0e-41b2-4b3f-9d0e-8c6c7f1e2d3c", made(|work| &work.message, "messageId")),
         ("9c1b1f0a-0d5e-4f43-8a55-6c2c1f1f4b77", made(|work| &work.file, "mediaId")),
+        ("6a2d6111-2c1d-4b20-bd86-57b6194c8d0b", first(templates, "templateId")),
         ("2b6f0c4e-8d1a-5e37-9c5b-7a1d3f5e9b0c", made(|work| &work.erasure, "erasureId")),
         ("ada.okafor@example.com", first(users, "email")),
         ("711f90e5-3baa-43bc-a891-271ec7772b40", attribute("OPEN").map(|open| text(open, "id"))),

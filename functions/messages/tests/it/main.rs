@@ -9,6 +9,7 @@ mod get;
 mod idempotency;
 mod lane;
 mod list;
+mod template_api;
 mod templates;
 
 use std::time::Duration;

@@ -12,7 +12,7 @@ use store::Table;
 
 use crate::Function;
 
-const LINE: &str = "line-a";
+pub(crate) const LINE: &str = "line-a";
 
 /// An image header, two values in the body, one of them of the contact, a footer and a button with a variable.
 fn with_everything(template: &mut Template) {
@@ -31,14 +31,14 @@ fn with_everything(template: &mut Template) {
     template.sources = [("name".to_owned(), name)].into();
 }
 
-struct Desk {
-    f: Function,
+pub(crate) struct Desk {
+    pub(crate) f: Function,
     conversation: Conversation,
-    template: Template,
+    pub(crate) template: Template,
 }
 
 impl Desk {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let f = Function::start().await;
         f.world.line(LINE, |_| ()).await;
         let ana = f.world.contact(|_| ()).await;
@@ -57,7 +57,7 @@ impl Desk {
         })
     }
 
-    async fn picture(&self, size: u64) -> Media {
+    pub(crate) async fn picture(&self, size: u64) -> Media {
         let picture = self.f.world.media(|media| {
             media.file_type = FileType::Image;
             media.content_type = "image/png".to_owned();

@@ -160,6 +160,8 @@ pub enum Scope {
     FilesRead,
     /// The messages of a conversation, and one of them.
     MessagesRead,
+    /// The templates that messages can be, and their previews.
+    TemplatesRead,
     /// Erasures of persons, and their previews. `*` does not include it, because nobody can undo an erasure.
     ContactsErase,
 }
@@ -176,6 +178,7 @@ impl Scope {
         ("messages:write", Self::MessagesWrite),
         ("files:read", Self::FilesRead),
         ("messages:read", Self::MessagesRead),
+        ("templates:read", Self::TemplatesRead),
         ("contacts:erase", Self::ContactsErase),
     ];
 
@@ -191,6 +194,7 @@ impl Scope {
         "messages:write",
         "files:read",
         "messages:read",
+        "templates:read",
         "contacts:erase",
         "*",
     ];

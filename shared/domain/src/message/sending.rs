@@ -159,12 +159,8 @@ impl Message {
                 // The template may have changed since the message was accepted.
                 let fault = filling.faults.iter().find(|fault| fault.kind != FaultKind::Foreign);
                 if let Some(fault) = fault {
-                    let word = match fault.kind {
-                        FaultKind::Missing | FaultKind::OfContact => PartError::MISSING_VALUE,
-                        FaultKind::Unfit | FaultKind::Foreign => PartError::UNFIT_VALUE,
-                    };
                     let detail = format!("The value of {} {}.", fault.parameter, fault.reason);
-                    return Err(PartError::of(word).because(detail));
+                    return Err(PartError::of(fault.kind.part_error()).because(detail));
                 }
                 Words::Template(template, filling)
             }

@@ -106,9 +106,25 @@ impl Template {
         })
     }
 
+    /// Checks a language code in the provider's form: a language and, optionally, an underscore and a region.
+    pub fn check_language(code: &str) -> Result<(), Unfit> {
+        let (language, region) =
+            code.split_once('_').map_or((code, None), |(code, region)| (code, Some(region)));
+        let is_language =
+            matches!(language.len(), 2 | 3) && language.bytes().all(|byte| byte.is_ascii_lowercase());
+        let is_region =
+            |region: &str| region.len() == 2 && region.bytes().all(|byte| byte.is_ascii_uppercase());
+        if is_language && region.is_none_or(is_region) {
+            Ok(())
+        } else {
+            let form = "a language code, such as es or en_US";
+            Err(Unfit::Shape { pattern: "^[a-z]{2,3}(_[A-Z]{2})?$", form })
+        }
+    }
+
     /// Whether a template can have this name in this language.
     pub fn can_be_named(name: &str, language: &str) -> bool {
-        check_name(name).is_ok() && check_language(language).is_ok()
+        check_name(name).is_ok() && Self::check_language(language).is_ok()
     }
 
     /// The status for an account. `None` if nothing is known about it.
@@ -248,7 +264,7 @@ pub struct NewTemplate<'a> {
 impl NewTemplate<'_> {
     fn check(&self) -> Result<(), TemplateUnfit> {
         check_name(self.name).map_err(TemplateUnfit::Name)?;
-        check_language(self.language).map_err(TemplateUnfit::Language)?;
+        Template::check_language(self.language).map_err(TemplateUnfit::Language)?;
         let names = &self.form.body.names;
         if names.len() > Template::MAX_VARIABLES {
             return Err(TemplateUnfit::TooManyVariables);
@@ -285,22 +301,6 @@ fn check_name(name: &str) -> Result<(), Unfit> {
     } else {
         let form = "1 to 512 lower-case ASCII letters, digits or underscores, such as order_shipped";
         Err(Unfit::Shape { pattern: "^[a-z0-9_]{1,512}$", form })
-    }
-}
-
-/// Checks a language code in the provider's form: a language and, optionally, an underscore and a region.
-fn check_language(code: &str) -> Result<(), Unfit> {
-    let (language, region) = code.split_once('_').map_or((code, None), |(code, region)| (code, Some(region)));
-    let is_language =
-        matches!(language.len(), 2 | 3) && language.bytes().all(|byte| byte.is_ascii_lowercase());
-    let is_region = |region: &str| region.len() == 2 && region.bytes().all(|byte| byte.is_ascii_uppercase());
-    if is_language && region.is_none_or(is_region) {
-        Ok(())
-    } else {
-        Err(Unfit::Shape {
-            pattern: "^[a-z]{2,3}(_[A-Z]{2})?$",
-            form: "a language code, such as es or en_US",
-        })
     }
 }
 

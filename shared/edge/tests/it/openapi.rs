@@ -15,15 +15,19 @@ use domain::message::received::Received;
 use domain::message::summary::{Direction, Tally};
 use domain::message::{Draft, MessageType, SentBy};
 use domain::sending::PartError;
-use domain::settings::template::ParameterValue;
+use domain::settings::template::{
+    AccountState, Button, ButtonKind, Card, Fault, FaultKind, FileKind, Filled, Filling,
+    Form as TemplateForm, Header, Offer, ParameterFormat, ParameterValue, SaidBy, SlotKind, Source, Text,
+};
 use domain::webhook::signature;
 use domain::{
-    AttributeCategory, AttributeId, AttributeType, BrandId, Cellphone, ChannelId, ClosedValue, ClosedValueId,
-    Contact, ContactId, ContactRef, ContactType, Conversation, ConversationId, ConversationName,
-    ConversationStatus, Definitions, Email, Event, EventId, EventType, External, FileType, Ids, Internal,
-    Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId,
-    MessageStatus, Onboarding, PersonName, Provider, Scope, SentOrigin, Summary, Template, Timestamp, Unfit,
-    User, UserId, UserRef, UserStatus, WorkspaceId,
+    AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, Cellphone, ChannelId,
+    ClosedValue, ClosedValueId, Contact, ContactId, ContactRef, ContactType, Conversation, ConversationId,
+    ConversationName, ConversationStatus, Definitions, Email, Event, EventId, EventType, External, FileType,
+    Ids, Internal, Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody,
+    MessageId, MessageStatus, Onboarding, PersonName, Provider, Scope, SentOrigin, Summary, Template,
+    TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User, UserId, UserRef,
+    UserStatus, WorkspaceId,
 };
 use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
 use edge::form::{Form, Node, Rejection};
@@ -149,6 +153,10 @@ fn enumerations_match_the_domain() {
         ("/LeadState/enum", LeadState::NAMES),
         ("/ConsentStatus/enum", ConsentStatus::NAMES),
         ("/ContactType/enum", &types),
+        ("/TemplateStatus/enum", TemplateStatus::NAMES),
+        ("/TemplateCategory/enum", TemplateCategory::NAMES),
+        ("/TemplateParameterKind/enum", SlotKind::NAMES),
+        ("/Template/properties/parameterFormat/enum", ParameterFormat::NAMES),
         ("/UserStatus/enum", &statuses),
     ];
     for (pointer, names) in rows {
@@ -239,6 +247,12 @@ fn limits_match_the_domain() {
             "/components/schemas/OnboardingTemplateEntry/properties/parameters/maxProperties".to_owned(),
             Template::MAX_PARAMETERS as u64,
         ),
+        (
+            "/components/schemas/TemplatePreviewRequest/properties/parameters/maxProperties".to_owned(),
+            Template::MAX_PARAMETERS as u64,
+        ),
+        ("/components/schemas/Template/properties/buttons/maxItems".to_owned(), TemplateForm::MAX_BUTTONS as u64),
+        ("/components/schemas/Template/properties/cards/maxItems".to_owned(), TemplateForm::MAX_CARDS as u64),
         (
             "/components/schemas/TemplateOfMessage/properties/parameters/maxProperties".to_owned(),
             Template::MAX_PARAMETERS as u64,
@@ -349,6 +363,12 @@ fn is_of_customers(at: &str) -> bool {
     at.starts_with("Message") && OF_CUSTOMERS.iter().any(|name| at.ends_with(&format!(".{name}")))
 }
 
+/// Documented fields that depend on the kind of a template's header or button.
+fn is_of_a_kind(at: &str) -> bool {
+    at.starts_with("Template")
+        && [".url", ".phoneNumber", "header.text"].iter().any(|name| at.ends_with(name))
+}
+
 /// Checks that an object has exactly the fields of its schema, and that the objects in it have theirs.
 fn assert_shows(api: &Value, at: &str, shown: &Value, schema: &Value) {
     let schema = deref(api, schema);
@@ -380,7 +400,7 @@ fn assert_shows(api: &Value, at: &str, shown: &Value, schema: &Value) {
             }
         }
         Value::Null => {
-            assert!(is_of_customers(at), "{at} is to be seen with a value");
+            assert!(is_of_customers(at) || is_of_a_kind(at), "{at} is to be seen with a value");
         }
         _ => {}
     }
@@ -498,6 +518,60 @@ fn message() -> Message {
     message
 }
 
+fn account() -> BusinessAccountId {
+    BusinessAccountId::parse("205550000000001").unwrap()
+}
+
+/// A template with everything that one can have.
+fn template() -> Template {
+    let text = |text: &str| Text::parse(text, ParameterFormat::Named);
+    let button = |kind| Button { text: "See".to_owned(), kind };
+    let buttons = vec![
+        button(ButtonKind::Url("https://aster.example/{{1}}".to_owned())),
+        button(ButtonKind::PhoneNumber("+34600111222".to_owned())),
+    ];
+    let card = Card { header: FileKind::Image, body: text("Rome"), buttons: buttons.clone() };
+    let state = AccountState {
+        quality: Some("GREEN".to_owned()),
+        category: Some(TemplateCategory::Utility),
+        reason: Some("NONE".to_owned()),
+        ..AccountState::of(TemplateStatus::Approved, moment(), SaidBy::Sync)
+    };
+    Template {
+        id: TemplateId::from_uuid(id(11)),
+        scope: TemplateScope::Platform,
+        provider: Provider::WhatsApp,
+        name: "trip_ready".to_owned(),
+        language: "es".to_owned(),
+        category: Some(TemplateCategory::Utility),
+        form: TemplateForm {
+            header: Some(Header::Text(text("Trip"))),
+            body: text("To {{city}}"),
+            footer: Some("Aster".to_owned()),
+            buttons,
+            offer: Some(Offer { text: "Now".to_owned(), expires: true }),
+            cards: vec![card],
+            ..TemplateForm::of_names(vec![])
+        },
+        sources: ["city", "button.0.url", "offer.expiresAt", "card.0.header.image", "card.0.button.0.url"]
+            .map(|slot| (slot.to_owned(), Source::Fixed(ParameterValue::parse("x").unwrap())))
+            .into(),
+        states: [(account(), state)].into(),
+        taken_from: None,
+        created_at: moment(),
+        version: 1,
+    }
+}
+
+fn filling() -> Filling {
+    Filling { values: [("city".to_owned(), Filled::Text("Rome".to_owned()))].into(), faults: vec![] }
+}
+
+fn problem() -> view::ProblemView {
+    let (kind, parameter, reason) = (FaultKind::Unfit, "city".to_owned(), "is blank".to_owned());
+    view::ProblemView::refused(&Fault { kind, parameter, reason })
+}
+
 fn lead() -> Lead {
     let request = LeadRequest {
         workspace_id: workspace(),
@@ -561,6 +635,8 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         at: moment(),
     };
     let event: Value = serde_json::from_slice(&view::event_body(&event, &json!({})).unwrap()).unwrap();
+    let (template, account) = (template(), account());
+    let accounts = [&account];
     let of_line = ChoiceScope::Line(ChannelId::parse("line").unwrap());
     let rows = [
         ("Contact", json!(view::contact(&contact, &definitions, moment()))),
@@ -593,6 +669,15 @@ fn responses_and_events_have_exactly_the_documented_fields() {
                 cursor: Some(String::new())
             }),
         ),
+        ("Template", json!(view::template(&template, &accounts))),
+        (
+            "TemplatePage",
+            json!(view::TemplatesView {
+                templates: vec![view::template(&template, &accounts)],
+                cursor: Some(String::new()),
+            }),
+        ),
+        ("TemplatePreview", json!(view::template_preview(&template, &filling(), vec![problem()]))),
         ("FileDownload", json!(view::file(&media, 5, "https://example.com".to_owned(), moment()))),
         ("ConversationSummary", json!(view::summary(&summary))),
         ("Lead", json!(view::lead(&lead()))),

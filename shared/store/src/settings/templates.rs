@@ -195,9 +195,9 @@ fn name_row(template: &Template) -> Result<Item, StoreError> {
 /// `W#MN` / name, `#` and language.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct NameRow {
+pub(crate) struct NameRow {
     #[serde(with = "fields::text")]
-    template_id: TemplateId,
+    pub(crate) template_id: TemplateId,
 }
 
 /// `W#M` / template id; under the nil UUID for templates of the platform.

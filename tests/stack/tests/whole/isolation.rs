@@ -130,7 +130,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_a
     }
     let (mine_made, made) = (&made_of[0], &made_of[1]);
     let (conversation, message, media, contact, user, team, template, brand, agent, channel) = made;
-    let (my_conversation, my_contact) = (&mine_made.0, &mine_made.3);
+    let (my_conversation, my_contact, my_template) = (&mine_made.0, &mine_made.3, &mine_made.6);
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11";
     // These have the length of the agent's, so that the responses have the same length.
     let (nobody, no_channel) = ("agent.xyz@example.com", "1066600009");
@@ -178,6 +178,31 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_a
             404,
         ),
         get("GET file", "/files/<id>", media, random, 404),
+        get("GET template", "/templates/<id>", template, random, 404),
+        (
+            "preview template",
+            Method::POST,
+            format!("/templates/{template}/preview"),
+            format!("/templates/{random}/preview"),
+            Some(json!({})),
+            Some(json!({})),
+            404,
+        ),
+        post(
+            "preview for contact",
+            &format!("/templates/{my_template}/preview"),
+            json!({"contactId": contact}),
+            json!({"contactId": random}),
+            422,
+        ),
+        post(
+            "preview on line",
+            &format!("/templates/{my_template}/preview"),
+            json!({"providerChannelId": channel}),
+            json!({"providerChannelId": no_channel}),
+            422,
+        ),
+        get("list templates by line", "/templates?providerChannelId=<id>", channel, no_channel, 200),
         (
             "PATCH conversation",
             Method::PATCH,

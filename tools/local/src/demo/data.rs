@@ -240,8 +240,15 @@ pub(super) const ATTRIBUTES: [Definition; 8] = [
     attribute("fax", "TEXT", &[], State::Archived),
 ];
 
-pub(super) const READ_ONLY: [&str; 6] =
-    ["conversations:read", "contacts:read", "settings:read", "users:read", "messages:read", "files:read"];
+pub(super) const READ_ONLY: [&str; 7] = [
+    "conversations:read",
+    "contacts:read",
+    "settings:read",
+    "users:read",
+    "messages:read",
+    "files:read",
+    "templates:read",
+];
 
 #[cfg(test)]
 mod tests {

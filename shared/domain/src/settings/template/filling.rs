@@ -6,10 +6,11 @@ use crate::ids::{MediaId, TemplateId};
 use crate::invisible::is_blank;
 use crate::media::Attached;
 use crate::refused::{Origin, Refused};
+use crate::sending::PartError;
 use crate::settings::line::Reached;
 use crate::settings::template::{
-    ContactValues, Form, Header, ParameterValue, Parameters, Requested, Sendable, Slot, SlotKind, Source,
-    Template, TemplateCategory, TemplateStatus, Text,
+    Button, ButtonKind, Card, ContactValues, Form, Header, ParameterFormat, ParameterValue, Parameters,
+    Requested, Sendable, Slot, SlotKind, Source, Template, TemplateCategory, TemplateStatus, Text,
 };
 use crate::time::Timestamp;
 
@@ -121,6 +122,16 @@ pub enum FaultKind {
     Unfit,
 }
 
+impl FaultKind {
+    /// The error of a part whose template has this fault.
+    pub fn part_error(self) -> &'static str {
+        match self {
+            Self::Missing | Self::OfContact => PartError::MISSING_VALUE,
+            Self::Unfit | Self::Foreign => PartError::UNFIT_VALUE,
+        }
+    }
+}
+
 impl Filling {
     /// The names of the parameters with a fault of this kind.
     pub fn faulty(&self, kind: FaultKind) -> Vec<String> {
@@ -191,7 +202,7 @@ impl Template {
     }
 
     /// The files that the values name, by their slots. A value that is no id of a file is an address.
-    fn files_of(
+    pub fn files_of(
         &self,
         given: &Parameters,
         media: &BTreeMap<MediaId, Option<Attached>>,
@@ -290,7 +301,7 @@ impl Template {
     }
 
     /// The texts of the message: header, body and footer, with blank lines between. `None` if the body's text is not known.
-    pub fn text(&self, filling: &Filling) -> Option<String> {
+    fn text(&self, filling: &Filling) -> Option<String> {
         let header = match &self.form.header {
             Some(Header::Text(text)) => self.put_into(text, "header.", filling),
             _ => None,
@@ -298,6 +309,45 @@ impl Template {
         let body = self.put_into(&self.form.body, "", filling)?;
         let texts = [header, Some(body), self.form.footer.clone()];
         Some(texts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
+    }
+
+    /// The form with these values in its texts and in the addresses of its buttons. What has no value stays in its braces.
+    pub fn form_with(&self, filling: &Filling) -> Form {
+        let text = |text: &Text, prefix: &str| Text {
+            text: self.put_into(text, prefix, filling),
+            names: text.names.clone(),
+        };
+        let buttons = |buttons: &[Button], prefix: &str| {
+            let button = |(number, button): (usize, &Button)| match &button.kind {
+                ButtonKind::Url(url) => {
+                    let suffix = filling.text(&format!("{prefix}button.{number}.url")).map(str::to_owned);
+                    let address = Text::parse(url, ParameterFormat::Positional).filled(|_| suffix.clone());
+                    let kind = ButtonKind::Url(address.unwrap_or_default());
+                    Button { kind, ..button.clone() }
+                }
+                _ => button.clone(),
+            };
+            buttons.iter().enumerate().map(button).collect()
+        };
+        let card = |(number, card): (usize, &Card)| {
+            let prefix = format!("card.{number}.");
+            Card {
+                header: card.header,
+                body: text(&card.body, &prefix),
+                buttons: buttons(&card.buttons, &prefix),
+            }
+        };
+        let form = &self.form;
+        Form {
+            header: form.header.as_ref().map(|header| match header {
+                Header::Text(of_header) => Header::Text(text(of_header, "header.")),
+                Header::File(_) | Header::Location => header.clone(),
+            }),
+            body: text(&form.body, ""),
+            buttons: buttons(&form.buttons, ""),
+            cards: form.cards.iter().enumerate().map(card).collect(),
+            ..form.clone()
+        }
     }
 
     /// A text of the form with its values. A value of a contact who is not known is shown as the field.

@@ -218,7 +218,8 @@ impl SlotKind {
 }
 
 impl FileKind {
-    const fn slot(self) -> SlotKind {
+    /// What the slot of such a header takes.
+    pub const fn slot(self) -> SlotKind {
         match self {
             Self::Image => SlotKind::Image,
             Self::Video => SlotKind::Video,

@@ -30,9 +30,30 @@ pub enum Source {
 pub type Sources = BTreeMap<String, Source>;
 
 impl Source {
+    /// The word for values of a caller.
+    pub const CALLER: &str = "CALLER";
+    /// What stands before the field of a contact.
+    pub const CONTACT: &str = "CONTACT.";
+    /// The word for values that are always the same.
+    pub const FIXED: &str = "FIXED";
+
     /// Whether the caller may give a value.
     pub fn is_callers(&self) -> bool {
         matches!(self, Self::Caller | Self::CallerOr(_))
+    }
+
+    /// The source without its text: `CALLER`, `CONTACT.` and the field, or `FIXED`; and the text, which is the fallback or the
+    /// fixed value.
+    pub fn in_words(&self) -> (String, Option<&str>) {
+        match self {
+            Self::Caller => (Self::CALLER.to_owned(), None),
+            Self::CallerOr(default) => (Self::CALLER.to_owned(), Some(default.as_str())),
+            Self::Fixed(value) => (Self::FIXED.to_owned(), Some(value.as_str())),
+            Self::Contact { field, fallback } => (
+                format!("{}{}", Self::CONTACT, field.as_str()),
+                fallback.as_ref().map(ParameterValue::as_str),
+            ),
+        }
     }
 
     /// Checks that the slot can take its value from here.

@@ -66,6 +66,7 @@ async fn main() -> Result<(), Failed> {
     contacts(&stack).await?;
     files(&stack).await?;
     messages(&stack, conversation).await?;
+    templates(&stack).await?;
     lead_capture(&stack).await
 }
 
@@ -177,6 +178,22 @@ async fn messages(stack: &Stack, conversation: Uuid) -> Result<(), Failed> {
     let request = integrations.list_messages().workspace_id(*workspace).conversation_id(conversation);
     let page = parsed("listMessages", request.direction(MessageDirection::Outbound).send().await?, 200);
     assert!(page.messages.iter().all(|message| message.id == made.message_id));
+    Ok(())
+}
+
+async fn templates(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let request = integrations.list_templates().workspace_id(*workspace);
+    let page = parsed("listTemplates", request.send().await?, 200);
+    let listed = page.templates.first().ok_or("a template is expected")?;
+
+    let request = integrations.get_template().workspace_id(*workspace).template_id(listed.id);
+    assert_eq!(parsed("getTemplate", request.send().await?, 200).name, listed.name);
+
+    let wish: types::TemplatePreviewRequest = body(json!({"parameters": {}}))?;
+    let request = integrations.preview_template().workspace_id(*workspace).template_id(listed.id);
+    let preview = parsed("previewTemplate", request.body(wish).send().await?, 200);
+    assert_eq!(preview.footer, listed.footer);
     Ok(())
 }
 
