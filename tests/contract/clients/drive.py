@@ -149,8 +149,8 @@ def main() -> None:
     sent = create_message.sync_detailed(workspace, client=client, body=text, idempotency_key=str(uuid.uuid4()))
     made = parsed("createMessage", sent, 201, MessageCreated)
 
-    shown = get_message.sync_detailed(workspace, made.message_id, client=client, conversation_id=conversation.id)
-    message = parsed("getMessage", shown, 200, Message)
+    alone = get_message.sync_detailed(workspace, made.message_id, client=client, conversation_id=conversation.id)
+    message = parsed("getMessage", alone, 200, Message)
     assert (message.direction, message.type_, message.content) == (MessageDirection.OUTBOUND, MessageType.TEXT, None)
     listed = list_messages.sync_detailed(workspace, conversation.id, client=client, direction=MessageDirection.OUTBOUND)
     assert all(found.id == made.message_id for found in parsed("listMessages", listed, 200, MessagePage).messages)
@@ -160,8 +160,8 @@ def main() -> None:
     one = get_template.sync_detailed(workspace, template.id, client=client)
     assert parsed("getTemplate", one, 200, Template) == template
     wish = TemplatePreviewRequest(contact_id=contact.id)
-    preview = preview_template.sync_detailed(workspace, template.id, client=client, body=wish)
-    assert parsed("previewTemplate", preview, 200, TemplatePreview).footer == template.footer
+    filled = preview_template.sync_detailed(workspace, template.id, client=client, body=wish)
+    assert parsed("previewTemplate", filled, 200, TemplatePreview).footer == template.footer
 
     lead = CampaignLeadRequest(
         workspace_id=workspace,

@@ -103,10 +103,10 @@ async function main(): Promise<void> {
   const message: Schemas["MessageCreated"] = printed("createMessage", sent, 201);
   if (message.messagingProduct !== "SERVICE") throw new Error("another product is expected");
 
-  const shown = await client.GET("/service/api/v1/workspaces/{workspaceId}/messages/{messageId}", {
+  const alone = await client.GET("/service/api/v1/workspaces/{workspaceId}/messages/{messageId}", {
     params: { path: { ...workspace, messageId: message.messageId }, query: { conversationId: conversation.id } },
   });
-  const said: Schemas["Message"] = printed("getMessage", shown, 200);
+  const said: Schemas["Message"] = printed("getMessage", alone, 200);
   if (said.direction !== "OUTBOUND" || said.sender.type !== "API") throw new Error("another message is expected");
 
   const messages = await client.GET("/service/api/v1/workspaces/{workspaceId}/conversations/{conversationId}/messages", {
@@ -122,15 +122,15 @@ async function main(): Promise<void> {
   const [template] = templates.templates;
   if (template === undefined) throw new Error("a template is expected");
   const ofTemplate = { ...workspace, templateId: template.id };
-  const alone = await client.GET("/service/api/v1/workspaces/{workspaceId}/templates/{templateId}", {
+  const ofId = await client.GET("/service/api/v1/workspaces/{workspaceId}/templates/{templateId}", {
     params: { path: ofTemplate },
   });
-  if (printed("getTemplate", alone, 200).name !== template.name) throw new Error("another template is expected");
-  const preview = await client.POST("/service/api/v1/workspaces/{workspaceId}/templates/{templateId}/preview", {
+  if (printed("getTemplate", ofId, 200).name !== template.name) throw new Error("another template is expected");
+  const filled = await client.POST("/service/api/v1/workspaces/{workspaceId}/templates/{templateId}/preview", {
     params: { path: ofTemplate },
     body: { contactId: contact.id, parameters: {} },
   });
-  const wouldSay: Schemas["TemplatePreview"] = printed("previewTemplate", preview, 200);
+  const wouldSay: Schemas["TemplatePreview"] = printed("previewTemplate", filled, 200);
   if (wouldSay.footer !== template.footer) throw new Error("another preview is expected");
 
   const lead = await visitor.POST("/api/v1/leadscout/campaign-leads", {

@@ -94,12 +94,12 @@ async function main(): Promise<void> {
   const message: MessageCreated = printed("createMessage", sent, 201);
   if (message.messagingProduct !== "SERVICE") throw new Error("another product is expected");
 
-  const shown = await api.getMessage({
+  const alone = await api.getMessage({
     client,
     path: { ...workspace, messageId: message.messageId },
     query: { conversationId: conversation.id },
   });
-  const said: Message = printed("getMessage", shown, 200);
+  const said: Message = printed("getMessage", alone, 200);
   if (said.direction !== "OUTBOUND" || said.sender.type !== "API") throw new Error("another message is expected");
 
   const messages = await api.listMessages({ client, path: one, query: { pageSize: 5, direction: "OUTBOUND" } });
@@ -111,10 +111,10 @@ async function main(): Promise<void> {
   const [template] = templates.templates;
   if (template === undefined) throw new Error("a template is expected");
   const ofTemplate = { ...workspace, templateId: template.id };
-  const alone = await api.getTemplate({ client, path: ofTemplate });
-  if (printed("getTemplate", alone, 200).name !== template.name) throw new Error("another template is expected");
-  const preview = await api.previewTemplate({ client, path: ofTemplate, body: { contactId: contact.id, parameters: {} } });
-  const wouldSay: TemplatePreview = printed("previewTemplate", preview, 200);
+  const ofId = await api.getTemplate({ client, path: ofTemplate });
+  if (printed("getTemplate", ofId, 200).name !== template.name) throw new Error("another template is expected");
+  const filled = await api.previewTemplate({ client, path: ofTemplate, body: { contactId: contact.id, parameters: {} } });
+  const wouldSay: TemplatePreview = printed("previewTemplate", filled, 200);
   if (wouldSay.footer !== template.footer) throw new Error("another preview is expected");
 
   const lead = await api.createCampaignLead({
