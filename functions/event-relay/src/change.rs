@@ -143,7 +143,7 @@ impl BatchWork {
         }
     }
 
-    /// Queues a lead again after an operator asked for another try.
+    /// Queues a lead again after an operator or a repeat asked for another try.
     fn add_requeued(&mut self, old: &Image, new: &Image) {
         if let (Image::Lead(old), Image::Lead(new)) = (old, new)
             && new.version > old.version

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::lead::VisitorSeen;
 use domain::lead::captcha::{CaptchaVerdict, Rejection, Score, judge};
-use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, LeadState, Lines, SentOrigin, WorkspaceState};
+use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, Lines, SentOrigin, WorkspaceState};
 use edge::capture::{CaptureRequest, LeadProblem};
 use store::{CountedLead, LeadAccepted, LeadDuplicates, LeadTraits, UsedToken};
 
@@ -18,8 +18,6 @@ struct Candidate<'a> {
     brand: BrandId,
     /// The hash of the captcha token.
     token: &'a str,
-    /// The last lead of the same number and brand, if it ended without a message. The new lead replaces it.
-    ended: Option<LeadId>,
 }
 
 /// What was read of the workspace that a request names.
@@ -35,8 +33,8 @@ pub(crate) struct WorkspaceRead<'a> {
 /// the brand, or to the captcha.
 ///
 /// If the lookup of earlier leads was not part of the first read, it runs at the same time as the captcha check. For a
-/// repeat, the function reads the state of the first lead. If the operator set caps, another round trip counts a new
-/// lead. The last round trip stores it. The write detects a token or lead that a concurrent request stored.
+/// repeat, the function reads the first lead, and queues it again if it ended without a message. If the operator set
+/// caps, another round trip counts a new lead. The last round trip stores it. The write detects a token or lead that a concurrent request stored.
 pub(crate) async fn accept<V: Verifier>(
     leads: &Leads<V>,
     (request, token): (LeadRequest, &str),
@@ -50,7 +48,7 @@ pub(crate) async fn accept<V: Verifier>(
     let brand = capture.brand_of(request.brand.as_ref(), lines);
     let brand =
         brand.ok_or_else(|| LeadProblem::Invalid("body.brandId: missing, or no such brand".to_owned()))?;
-    let mut candidate = Candidate { request: &request, capture, brand, token, ended: None };
+    let candidate = Candidate { request: &request, capture, brand, token };
 
     let (verdict, traces) =
         futures::future::try_join(verdict(leads, &candidate), known_or_read(known, leads, &candidate))
@@ -69,11 +67,10 @@ pub(crate) async fn accept<V: Verifier>(
             return Err(LeadProblem::CaptchaMisconfigured(reason));
         }
     };
+    // The answer names the first lead in each of its states. Another answer would tell a stranger that the person has
+    // opted out. For the same reason a repeat neither counts in a cap nor is refused by one.
     if let Some(first) = traces.repeated {
-        if !ended_without_message(leads, &candidate, first).await? {
-            return repeated(leads, &candidate, first).await;
-        }
-        candidate.ended = Some(first);
+        return repeated(leads, &candidate, first).await;
     }
     let counted = leads.store.count_lead(capture.workspace_id, &request.cellphone, capture.caps).await?;
     match counted {
@@ -112,17 +109,6 @@ async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadDu
     Ok(leads.store.lead_duplicates(request.workspace_id, traits).await?)
 }
 
-/// Whether the visitor's first lead ended without a message. The function reads this after the captcha check, so a
-/// caller who fails the captcha learns nothing from the response time.
-async fn ended_without_message<V>(
-    leads: &Leads<V>,
-    candidate: &Candidate<'_>,
-    first: LeadId,
-) -> Result<bool, LeadProblem> {
-    let state = leads.store.lead_state(candidate.request.workspace_id, first).await?;
-    Ok(state.is_none_or(LeadState::ended_without_message))
-}
-
 /// How long the function waits before it checks a second time whether a concurrent request stored the same lead: a
 /// visitor pressed twice, or a browser repeated a request without an answer.
 const RECHECK_DELAY: Duration = Duration::from_millis(300);
@@ -156,21 +142,23 @@ async fn rejected<V>(
 
 /// The last lead within the cap may be the same lead.
 async fn over_cap<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadId, LeadProblem> {
-    let standing = |traces: LeadDuplicates| traces.repeated.filter(|first| candidate.ended != Some(*first));
-    match recheck(leads, candidate, standing).await? {
+    match recheck(leads, candidate, |traces| traces.repeated).await? {
         Some(first) => repeated(leads, candidate, first).await,
         None => Err(LeadProblem::Rejected("over the operator's cap")),
     }
 }
 
-/// Returns the lead that was accepted before under another token. This uses up the new token.
+/// Returns the lead that was accepted before under another token. This uses up the new token. A lead that ended without a
+/// message is queued again, so a person who has opted in since gets the message. This runs after the captcha check, so a
+/// caller who fails the captcha learns nothing from the response time.
 async fn repeated<V>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
     first: LeadId,
 ) -> Result<LeadId, LeadProblem> {
     let Candidate { request, brand, token, .. } = candidate;
-    let used = leads.store.use_token(request.workspace_id, token, first, &request.cellphone, brand).await?;
+    let (workspace, cellphone) = (request.workspace_id, &request.cellphone);
+    let used = leads.store.repeat_lead(workspace, token, first, cellphone, brand).await?;
     used.map_or(Ok(first), |used| candidate.met(used))
 }
 
@@ -182,11 +170,11 @@ async fn store<V>(
     sent: &CaptureRequest,
     counted: &CountedLead,
 ) -> Result<LeadId, LeadProblem> {
-    let Candidate { request, brand, token, ended, .. } = candidate;
+    let Candidate { request, brand, token, .. } = candidate;
     let seen =
         VisitorSeen { brand: brand.clone(), score, address: sent.address(), user_agent: sent.user_agent() };
     let lead: Lead = (*request).clone().accepted(seen, leads.store.ids(), leads.store.now());
-    let stored = leads.store.accept_lead(&lead, token, *ended, leads.first_due).await;
+    let stored = leads.store.accept_lead(&lead, token, leads.first_due).await;
     if !matches!(stored, Ok(LeadAccepted::Done)) {
         leads.store.uncount_lead(counted).await;
     }

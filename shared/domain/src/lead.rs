@@ -7,6 +7,8 @@
 //!    |                '------no answer, sender died--------> UNKNOWN --operator--> QUEUED
 //!    |--cannot be sent: no line, no template, ...----------> FAILED
 //!    '--must not be sent: opted out, capture disabled------> SUPPRESSED
+//!
+//! FAILED, SUPPRESSED --repeated by the visitor--> QUEUED
 //! ```
 
 pub mod captcha;
@@ -110,16 +112,15 @@ impl LeadState {
         !matches!(self, Self::Queued | Self::Sending)
     }
 
-    /// Whether the visitor received no message and will receive none. Their next request is then a new lead.
-    /// The message of an UNKNOWN lead may have been sent.
+    /// Whether the visitor received no message and will receive none. Their next request queues the lead
+    /// again. The message of an UNKNOWN lead may have been sent.
     pub fn ended_without_message(self) -> bool {
         matches!(self, Self::Failed | Self::Suppressed)
     }
 }
 
 impl Lead {
-    /// The time within which a request with the same number and brand repeats a lead, unless that lead is
-    /// FAILED or SUPPRESSED.
+    /// The time within which a request with the same number and brand repeats a lead, in any of its states.
     pub const REPEATS: Duration = Duration::from_hours(24);
 }
 

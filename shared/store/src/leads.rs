@@ -8,22 +8,15 @@ pub(crate) mod traces;
 use std::time::Duration;
 
 use domain::lead::capture::LeadCaps;
-use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, error_chain};
+use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, Timestamp, WorkspaceId, error_chain};
 
 use crate::dynamodb::item::{expiring, key, n, read, s};
-use crate::dynamodb::read::{Attributes, Place};
-use crate::dynamodb::write::{Transaction, Write, Wrote, is_written_by};
-use crate::lanes::lead::{lead, lead_item, state};
-use crate::leads::traces::{
-    RepeatRow, TOKEN_KIND, TokenRow, UsedToken, put_unless_kept, put_unless_other_lead,
-};
+use crate::dynamodb::retry::RetryTime;
+use crate::dynamodb::write::{Refusal, Transaction, Write, Wrote, is_written_by};
+use crate::lanes::lead::{lead, lead_item};
+use crate::leads::page::queue_again;
+use crate::leads::traces::{RepeatRow, TOKEN_KIND, TokenRow, UsedToken, put_unless_kept};
 use crate::{Store, StoreError, Table, keys};
-
-/// What tells the state of a lead.
-static STATE: Attributes = Attributes {
-    expression: "pk, sk, sv, #stage, #state",
-    names: &[("#stage", "stage"), ("#state", "state")],
-};
 
 /// How long a day's count is kept.
 const COUNT_KEPT: Duration = Duration::from_secs(2 * 24 * 3_600);
@@ -51,25 +44,13 @@ impl Store {
         self.get_item(Table::Leads, keys::lead(workspace, id)).await?.map(lead).transpose()
     }
 
-    /// The state of the lead with this id, and nothing else of it (strongly consistent read). One round trip.
-    pub async fn lead_state(
-        &self,
-        workspace: WorkspaceId,
-        id: LeadId,
-    ) -> Result<Option<LeadState>, StoreError> {
-        let place = Place::of(Table::Leads, keys::lead(workspace, id)).only(&STATE);
-        self.rows_at([&place]).await?.take(&place).map(state).transpose()
-    }
-
     /// Accepts a lead: stores it with its consent, its captcha token and the row that makes later leads of
-    /// the same number and brand repeats, all or nothing. It replaces `ended`, a lead of the same number and
-    /// brand that was not sent. If several leads would replace it, one does, and the others repeat that one.
-    /// If no visitor has come to the lane by then, the sweeper queues it after `first_due`. One round trip.
+    /// the same number and brand repeats, all or nothing. If no visitor has come to the lane by then, the
+    /// sweeper queues it after `first_due`. One round trip.
     pub async fn accept_lead(
         &self,
         lead: &Lead,
         token_sha256_hex: &str,
-        ended: Option<LeadId>,
         first_due: Duration,
     ) -> Result<LeadAccepted, StoreError> {
         let request = self.ids.next().to_string();
@@ -84,7 +65,7 @@ impl Store {
         let writes = Transaction::new()
             .with(Role::Lead, Write::put(Table::Leads, item).when_absent())
             .with(Role::Token, put_unless_kept(token, TOKEN_KIND, &used, now)?)
-            .with(Role::Repeat, put_unless_other_lead(ended, repeat, &repeats, now)?);
+            .with(Role::Repeat, put_unless_kept(repeat, "leadRepeat", &repeats, now)?);
         let Err(refusals) = self.transact(writes).await? else { return Ok(LeadAccepted::Done) };
         // The writes are in the order in which their refusals decide.
         let found = refusals.into_iter().next().and_then(|refusal| Some((refusal.role, refusal.found?)));
@@ -96,9 +77,11 @@ impl Store {
         }
     }
 
-    /// Uses up a captcha token for a lead that was accepted before. Returns the earlier use if the token is
-    /// used up already. One round trip.
-    pub async fn use_token(
+    /// Stores a repeat of a lead that was accepted before: uses the captcha token up, and queues the lead again
+    /// if it ended without a message ([`Lead::queued_by_repeat`]), all or nothing. Returns the earlier use if the
+    /// token is used up already. The calls are the same in every state of the lead, and without its row, so
+    /// their time does not tell the state. Two round trips; more while others change the lead.
+    pub async fn repeat_lead(
         &self,
         workspace: WorkspaceId,
         token_sha256_hex: &str,
@@ -106,12 +89,25 @@ impl Store {
         cellphone: &Cellphone,
         brand: &BrandId,
     ) -> Result<Option<UsedToken>, StoreError> {
-        let now = self.now();
-        let used = TokenRow::of(lead, cellphone, brand, now);
-        let token = keys::captcha_token(workspace, token_sha256_hex);
-        match self.write(put_unless_kept(token, TOKEN_KIND, &used, now)?).await? {
-            Wrote::Done(_) | Wrote::Refused(None) => Ok(None),
-            Wrote::Refused(Some(row)) => Ok(Some(read::<TokenRow>(row)?.into())),
+        let (request, mut retries) = (self.ids.next().to_string(), RetryTime::new(self));
+        loop {
+            let (seen, now) = (self.lead(workspace, lead).await?, self.now());
+            let used = TokenRow::of(lead, cellphone, brand, now);
+            let token = keys::captcha_token(workspace, token_sha256_hex);
+            let mut writes =
+                Transaction::new().with(Role::Token, put_unless_kept(token, TOKEN_KIND, &used, now)?);
+            if let Some((seen, next)) =
+                seen.as_ref().and_then(|seen| Some((seen, seen.queued_by_repeat(now)?)))
+            {
+                writes.add(Role::Lead, queue_again(seen, &next, now, &request)?);
+            }
+            let Err(refusals) = self.transact(writes).await? else { return Ok(None) };
+            match refusals.into_iter().next() {
+                Some(Refusal { role: Role::Token, found: Some(row) }) => {
+                    return Ok(Some(read::<TokenRow>(row)?.into()));
+                }
+                _ => retries.wait().await?,
+            }
         }
     }
 
@@ -157,7 +153,7 @@ impl Store {
     }
 }
 
-/// The roles of the writes of [`Store::accept_lead`].
+/// The roles of the writes of [`Store::accept_lead`] and [`Store::repeat_lead`].
 #[derive(Clone, Copy)]
 enum Role {
     /// Writes the lead.

@@ -529,7 +529,7 @@ impl World {
         };
         let mut lead = request.accepted(seen, store.ids(), store.now());
         change(&mut lead);
-        let accepted = done(store.accept_lead(&lead, &lead.id.to_string(), None, FIRST_DUE).await);
+        let accepted = done(store.accept_lead(&lead, &lead.id.to_string(), FIRST_DUE).await);
         assert_eq!(accepted, LeadAccepted::Done);
         lead
     }

@@ -290,3 +290,26 @@ async fn a_choice_between_two_calls_for_a_lead_stops_the_second() {
     assert_eq!(sender.state(id).await, suppressed("OPTED_OUT"));
     assert_eq!(sender.provider.calls().len(), 1);
 }
+
+#[tokio::test]
+async fn a_suppressed_lead_that_is_repeated_is_checked_again() {
+    for opts_in in [false, true] {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        OptedOut.happens(&sender).await;
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, suppressed("OPTED_OUT"));
+        let (lead, store) = (sender.stored(id).await, sender.store());
+        if opts_in {
+            sender.world.db.clock().advance(secs(1));
+            assert!(store.opt_in(lead.workspace_id, &lead.cellphone).await.unwrap());
+        }
+        let repeated =
+            store.repeat_lead(lead.workspace_id, "another", id, &lead.cellphone, &lead.brand).await;
+        assert_eq!(repeated.unwrap(), None);
+        assert_eq!(sender.due().await, [id]);
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, if opts_in { SENT } else { suppressed("OPTED_OUT") });
+        assert_eq!(sender.provider.calls().len(), usize::from(opts_in));
+    }
+}

@@ -162,32 +162,15 @@ async fn the_count_of_a_lead_that_could_not_be_stored_is_reverted() {
 }
 
 #[tokio::test]
-async fn a_retry_after_a_failed_lead_counts_like_a_new_lead() {
-    for (daily, per_phone) in [(Some(2), None), (None, Some(2)), (Some(2), Some(2))] {
+async fn a_repeat_never_counts_and_is_never_refused_by_a_cap() {
+    for (daily, per_phone) in [(Some(1), None), (None, Some(1)), (Some(1), Some(1))] {
         let site = site(daily, per_phone).await;
         let first = site.accepted(&lead(&site, 1, "b1")).await;
-        site.set_state(first, "FAILED");
-        let second = site.accepted(&lead(&site, 1, "b1")).await;
-        assert_eq!(site.accepted(&lead(&site, 1, "b1")).await, second, "a repeat is not counted");
-        site.set_state(second, "FAILED");
-        assert_eq!(status(&site, 1, "b1").await, 403, "the answer is not the failed lead");
-        assert_eq!(site.rows("lead"), 2);
-    }
-}
-
-#[tokio::test]
-async fn concurrent_retries_all_get_the_answer_although_the_cap_allows_one() {
-    for (daily, per_phone) in [(Some(2), None), (None, Some(2)), (Some(2), Some(2))] {
-        let site = site(daily, per_phone).await;
-        let first = site.accepted(&lead(&site, 1, "b1")).await;
-        site.set_state(first, "SUPPRESSED");
-        let bodies: Vec<Value> = (0..20)
-            .map(|number| with(&lead(&site, 1, "b1"), "recaptchaToken", json!(format!("token {number}"))))
-            .collect();
-        let answers = join_all(bodies.iter().map(|body| site.post(body))).await;
-        assert_eq!(statuses(&answers), [(202, 20)].into());
-        assert!(answers.iter().all(|answer| answer.text == answers[0].text));
-        assert_eq!(site.rows("lead"), 2);
+        for state in ["FAILED", "SUPPRESSED", "SENT"] {
+            site.set_state(first, state);
+            assert_eq!(site.accepted(&lead(&site, 1, "b1")).await, first, "{state}");
+        }
+        assert_eq!((status(&site, 1, "b2").await, site.rows("lead")), (403, 1));
     }
 }
 

@@ -99,8 +99,8 @@ async fn a_lead_is_the_same_for_a_day_with_any_token() {
 }
 
 #[tokio::test]
-async fn a_retry_after_a_failed_lead_is_a_new_lead() {
-    for (state, is_new) in [
+async fn a_repeated_lead_answers_the_same_id_whatever_became_of_it() {
+    for (state, is_taken_up) in [
         ("QUEUED", false),
         ("SENDING", false),
         ("SENT", false),
@@ -110,91 +110,56 @@ async fn a_retry_after_a_failed_lead_is_a_new_lead() {
     ] {
         let site = Site::start().await;
         let first = site.accepted(&site.body()).await;
+        let text = site.post(&site.body()).await.text;
         site.set_state(first, state);
-        let second = site.accepted(&token(&site.body(), "a second")).await;
-        assert_eq!((second != first, site.rows("lead")), (is_new, 1 + usize::from(is_new)), "{state}");
-        assert_eq!(site.rows("leadRepeat"), 1, "{state}");
-        if is_new {
-            assert_eq!(site.lead(second).await.state, LeadState::Queued);
-            assert_eq!(
-                site.accepted(&token(&site.body(), "a third")).await,
-                second,
-                "the second lead is still valid: {state}"
-            );
-            // The day of the new lead starts with it.
-            site.world.db.clock().advance(DAY);
-            assert_eq!(site.accepted(&token(&site.body(), "a fourth")).await, second, "{state}");
-            site.set_state(second, state);
-            let third = site.accepted(&token(&site.body(), "a fifth")).await;
-            assert!(
-                third != first && third != second,
-                "the retry after the second lead is a new lead: {state}"
-            );
+        let before = site.lead(first).await;
+        site.world.db.forget_calls();
+        let answer = site.post(&token(&site.body(), "a second")).await;
+        assert_eq!((answer.status, &answer.text), (202, &text), "{state}");
+        let calls = site.world.db.operations();
+        let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+        assert_eq!(calls[3..], ["GetItem leads", "TransactWriteItems leads"], "the same calls: {state}");
+        assert_eq!((site.rows("lead"), site.rows("leadRepeat")), (1, 1), "{state}");
+        let after = site.lead(first).await;
+        match is_taken_up {
+            true => assert_eq!((after.state, after.version), (LeadState::Queued, before.version + 1)),
+            false => assert_eq!(after, before, "{state}"),
         }
+        assert_eq!((after.consent, after.created_at), (before.consent, before.created_at), "{state}");
+        // The day is that of the first lead.
+        site.world.db.clock().advance(DAY);
+        assert_eq!(site.accepted(&token(&site.body(), "a third")).await, first, "{state}");
+        site.world.db.clock().advance(Duration::from_secs(1));
+        assert_ne!(site.accepted(&token(&site.body(), "a fourth")).await, first, "{state}");
     }
 }
 
 #[tokio::test]
-async fn a_deleted_lead_blocks_no_new_lead() {
+async fn a_repeat_of_a_deleted_lead_gets_its_id_too() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     site.remove(first);
-    let second = site.accepted(&token(&site.body(), "a second")).await;
-    assert_ne!(second, first);
-    assert_eq!(site.rows("lead"), 1);
+    assert_eq!(site.accepted(&token(&site.body(), "a second")).await, first);
+    assert_eq!(site.rows("lead"), 0);
 }
 
 #[tokio::test]
-async fn the_same_token_gets_the_first_answer_even_of_a_failed_lead() {
-    let site = Site::start().await;
-    let first = site.accepted(&site.body()).await;
-    site.set_state(first, "FAILED");
-    let second = site.accepted(&token(&site.body(), "a second")).await;
-    assert_eq!(site.accepted(&site.body()).await, first);
-    assert_eq!(site.accepted(&token(&site.body(), "a second")).await, second);
-    assert_eq!(site.rows("lead"), 2);
-}
-
-#[tokio::test]
-async fn one_of_many_concurrent_retries_is_a_new_lead_and_the_others_get_its_answer() {
+async fn of_many_concurrent_repeats_one_takes_the_lead_up() {
     for state in ["FAILED", "SUPPRESSED"] {
         let site = Site::start().await;
         let first = site.accepted(&site.body()).await;
         site.set_state(first, state);
+        let before = site.lead(first).await.version;
         let bodies: Vec<Value> = (0..50).map(|number| token(&site.body(), &number.to_string())).collect();
         let answers = join_all(bodies.iter().map(|body| site.post(body))).await;
         assert_eq!(statuses(&answers), [(202, 50)].into());
-        assert!(answers.iter().all(|answer| answer.text == answers[0].text), "{state}");
-        assert_ne!(id(&answers[0]), first);
-        assert_eq!((site.rows("lead"), site.rows("leadRepeat")), (2, 1), "{state}");
+        assert!(answers.iter().all(|answer| id(answer) == first), "{state}");
+        assert_eq!((site.rows("lead"), site.lead(first).await.version), (1, before + 1), "{state}");
     }
 }
 
 #[tokio::test]
-async fn a_retry_that_another_one_overtook_is_its_repeat() {
-    let site = Site::start().await;
-    let first = site.accepted(&site.body()).await;
-    site.set_state(first, "FAILED");
-    // The retry read that the first lead failed. Its own transaction finds that another retry was first.
-    let release = site.world.db.hold("TransactWriteItems");
-    let late = token(&site.body(), "late");
-    site.world.db.forget_calls();
-    let (late, early) = futures::future::join(site.post(&late), async {
-        while !site.world.db.operations().iter().any(|call| call.starts_with("TransactWriteItems")) {
-            tokio::task::yield_now().await;
-        }
-        let early = site.accepted(&token(&site.body(), "early")).await;
-        drop(release);
-        early
-    })
-    .await;
-    assert_eq!((late.status, id(&late)), (202, early));
-    assert_ne!(early, first);
-    assert_eq!(site.rows("lead"), 2);
-}
-
-#[tokio::test]
-async fn a_retry_whose_first_lead_is_unreadable_is_a_server_error_and_writes_nothing() {
+async fn a_repeat_whose_first_lead_is_unreadable_is_a_server_error_and_writes_nothing() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     site.set_state(first, "FAILED");
@@ -211,7 +176,7 @@ async fn a_retry_whose_first_lead_is_unreadable_is_a_server_error_and_writes_not
     })
     .await;
     assert_eq!((answer.status, site.all_rows()), (500, before));
-    assert_ne!(site.accepted(&second).await, first, "its token is not used up");
+    assert_eq!(site.accepted(&second).await, first, "its token is not used up");
 }
 
 #[tokio::test]

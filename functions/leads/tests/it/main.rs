@@ -181,9 +181,19 @@ impl Site {
         self.world.db.change_row(Table::Leads, &format!("{}#L#{id}", World::WORKSPACE), "L", change);
     }
 
-    /// Sets a lead's state.
+    /// Sets a lead's state, as the sender stores it.
     pub(crate) fn set_state(&self, id: LeadId, state: &str) {
-        self.change_row(id, |row| row["stage"] = json!({ "S": state }));
+        self.change_row(id, |row| {
+            row["stage"] = json!({ "S": state });
+            let fields = row.as_object_mut().unwrap();
+            if ["FAILED", "UNKNOWN", "SUPPRESSED"].contains(&state) {
+                fields.insert("state".to_owned(), json!({ "S": state }));
+            }
+            if !["QUEUED", "SENDING"].contains(&state) {
+                fields.remove("dueAt");
+                fields.remove("dueShard");
+            }
+        });
     }
 
     /// The number of rows of that kind in the table: `lead`, `captchaToken`, `leadRepeat`.

@@ -44,7 +44,7 @@ async fn earlier_leads_are_read_again_if_the_default_brand_is_another_one_by_now
     site.world.db.forget_calls();
     let unnamed = crate::with(&site.visitor(1), "recaptchaToken", serde_json::json!("another"));
     assert_eq!(site.accepted(&unnamed).await, first);
-    let again = ["BatchGetItem leads", "GetItem leads", "PutItem leads"];
+    let again = ["BatchGetItem leads", "GetItem leads", "TransactWriteItems leads"];
     assert_eq!(
         site.world.db.operations(),
         called(&[&FIRST, &again]),
@@ -70,31 +70,23 @@ async fn each_cap_costs_one_more_round_trip() {
 }
 
 #[tokio::test]
-async fn a_repeated_lead_writes_only_its_token() {
-    let site = Site::start().await;
-    let first = site.accepted(&site.body()).await;
-    let rows = site.all_rows();
-    site.world.db.forget_calls();
-    let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
-    assert_eq!(site.accepted(&again).await, first);
-    assert_eq!(site.world.db.operations(), called(&[&FIRST, &["GetItem leads", "PutItem leads"]]));
-    assert_eq!((trips(&site.world.db.calls()), site.world.db.calls()[3].read_units), (3, 1.0));
-    assert_eq!(site.all_rows(), rows + 1);
-}
-
-#[tokio::test]
-async fn a_retry_after_a_failed_lead_costs_one_more_read_than_a_lead() {
-    let site = Site::start().await;
-    let first = site.accepted(&site.body()).await;
-    site.set_state(first, "FAILED");
-    site.world.db.forget_calls();
-    let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
-    assert_ne!(site.accepted(&again).await, first);
-    assert_eq!(site.world.db.operations(), called(&[&FIRST, &["GetItem leads", "TransactWriteItems leads"]]));
-    let calls = site.world.db.calls();
-    let units: Vec<(f64, f64)> = calls.iter().map(|call| (call.read_units, call.write_units)).collect();
-    assert_eq!(units[3..], [(1.0, 0.0), (0.0, 9.0)]);
-    assert_eq!(trips(&calls), 3);
+async fn a_repeated_lead_writes_its_token_and_queues_a_lead_that_was_not_sent() {
+    for (state, units) in [("SENT", 2.0), ("SUPPRESSED", 6.0)] {
+        let site = Site::start().await;
+        let first = site.accepted(&site.body()).await;
+        site.set_state(first, state);
+        let rows = site.all_rows();
+        site.world.db.forget_calls();
+        let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
+        assert_eq!(site.accepted(&again).await, first);
+        let calls = site.world.db.calls();
+        let writes = ["GetItem leads", "TransactWriteItems leads"];
+        assert_eq!(site.world.db.operations(), called(&[&FIRST, &writes]), "{state}");
+        assert_eq!((trips(&calls), calls[3].read_units), (3, 1.0), "{state}");
+        // The token; the lead, which enters the index of what is due and leaves the state in that of all leads.
+        assert_eq!(calls[4].write_units, units, "{state}");
+        assert_eq!(site.all_rows(), rows + 1, "{state}");
+    }
 }
 
 #[tokio::test]

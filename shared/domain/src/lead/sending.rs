@@ -134,6 +134,13 @@ impl Lead {
         may.then(|| self.moved(LeadState::Queued, None, Progress::default(), now))
     }
 
+    /// The lead after its visitor sent it again. `None` unless it ended without a message. The sender checks it
+    /// as a new lead, and its consent stays the first one.
+    pub fn queued_by_repeat(&self, now: Timestamp) -> Option<Self> {
+        let may = self.state.ended_without_message();
+        may.then(|| self.moved(LeadState::Queued, None, Progress::default(), now))
+    }
+
     fn moved(&self, state: LeadState, error: Option<PartError>, progress: Progress, now: Timestamp) -> Self {
         let mut next = Self { state, error, progress, ..self.clone() };
         if state != self.state {

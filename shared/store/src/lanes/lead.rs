@@ -9,7 +9,7 @@ use domain::{BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadS
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
-use crate::dynamodb::item::{Item, PK, check_schema, read, row, s, struct_of, text, unreadable};
+use crate::dynamodb::item::{Item, PK, check_schema, row, s, struct_of, text, unreadable};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::lanes::progress_field::ProgressField;
 use crate::{StoreError, keys};
@@ -65,11 +65,6 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
         updated_at: row.updated_at,
         version: row.version,
     })
-}
-
-/// The state of a lead, from an item with only the state's attributes.
-pub(crate) fn state(item: Item) -> Result<LeadState, StoreError> {
-    Ok(read::<StateFields>(item)?.stage)
 }
 
 /// The state of a lead. The index of all leads projects only `state`. So the index is written again only when

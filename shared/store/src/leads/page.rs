@@ -1,11 +1,11 @@
 //! Operators' operations on leads: the list, newest first, and the retry.
 
-use domain::{LaneId, Lead, LeadState, WorkspaceId};
+use domain::{LaneId, Lead, LeadState, Timestamp, WorkspaceId};
 
 use crate::dynamodb::item::{PK, SK, n, s, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::versions::diff_write;
-use crate::dynamodb::write::{Wrote, is_written_by};
+use crate::dynamodb::write::{Write, Wrote, is_written_by};
 use crate::lanes::lead::{is_indexed, lead, lead_item};
 use crate::{Store, StoreError, Table, keys};
 
@@ -83,13 +83,23 @@ impl Store {
     /// `false` if the lead was changed since it was read. One round trip.
     pub async fn retry_lead(&self, seen: &Lead, next: &Lead) -> Result<bool, StoreError> {
         let request = self.ids.next().to_string();
-        let before = lead_item(seen, "")?;
-        let mut after = lead_item(next, &request)?;
-        after.insert("dueShard".to_owned(), s(keys::due_shard(&LaneId::Lead(next.workspace_id, next.id))));
-        after.insert("dueAt".to_owned(), n(self.now().as_millis()));
-        match self.write(diff_write(Table::Leads, &before, &after, seen.version)).await? {
+        match self.write(queue_again(seen, next, self.now(), &request)?).await? {
             Wrote::Done(_) => Ok(true),
             Wrote::Refused(found) => Ok(found.is_some_and(|found| is_written_by(&found, &request))),
         }
     }
+}
+
+/// The write of a lead that is queued again, and due at once, in place of the one that was read.
+pub(crate) fn queue_again(
+    seen: &Lead,
+    next: &Lead,
+    now: Timestamp,
+    request_id: &str,
+) -> Result<Write, StoreError> {
+    let before = lead_item(seen, "")?;
+    let mut after = lead_item(next, request_id)?;
+    after.insert("dueShard".to_owned(), s(keys::due_shard(&LaneId::Lead(next.workspace_id, next.id))));
+    after.insert("dueAt".to_owned(), n(now.as_millis()));
+    Ok(diff_write(Table::Leads, &before, &after, seen.version))
 }

@@ -8,7 +8,7 @@ use domain::{BrandId, Cellphone, LeadId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, Stored, stored};
-use crate::dynamodb::item::{n, row, s};
+use crate::dynamodb::item::{n, row};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
@@ -93,19 +93,6 @@ impl Store {
         let traces = TracePlaces::of(workspace, lead);
         traces.take(&mut self.rows_at(traces.all()).await?)
     }
-}
-
-/// The write of the row of a number and brand, unless there is one that has not expired and names another
-/// lead than `ended`.
-pub(crate) fn put_unless_other_lead(
-    ended: Option<LeadId>,
-    key: (String, &'static str),
-    repeats: &RepeatRow,
-    now: Timestamp,
-) -> Result<Write, StoreError> {
-    let write = put_unless_kept(key, "leadRepeat", repeats, now)?;
-    let Some(ended) = ended else { return Ok(write) };
-    Ok(write.when(format!("{IS_FREE} OR leadId = :ended")).bind(":ended", s(ended.to_string())))
 }
 
 /// There is no row, or an expired one: DynamoDB deletes those late.

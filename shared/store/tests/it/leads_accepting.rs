@@ -68,7 +68,7 @@ fn store(db: &TestDb) -> Store {
 }
 
 async fn accept(db: &TestDb, lead: &Lead, token: &str) -> LeadAccepted {
-    store(db).accept_lead(lead, token, None, DUE).await.unwrap()
+    store(db).accept_lead(lead, token, DUE).await.unwrap()
 }
 
 async fn traces(db: &TestDb, lead: &Lead, token: &str) -> LeadDuplicates {
@@ -172,7 +172,7 @@ async fn an_expired_row_counts_as_absent_while_it_still_exists() {
     let (id, now) = (lead(&db).id, db.store().now());
     let second = Lead { id, created_at: now, updated_at: now, ..first.clone() };
     assert_eq!(accept(&db, &second, "other").await, LeadAccepted::Repeats(first.id));
-    let used = store(&db).use_token(WORKSPACE, "t", second.id, &second.cellphone, &second.brand).await;
+    let used = store(&db).repeat_lead(WORKSPACE, "t", second.id, &second.cellphone, &second.brand).await;
     assert_eq!(used.unwrap().unwrap().lead, first.id);
 
     db.clock().advance(SECOND);
@@ -185,26 +185,43 @@ async fn an_expired_row_counts_as_absent_while_it_still_exists() {
 }
 
 #[tokio::test]
-async fn a_lead_that_was_not_sent_is_replaced_once() {
+async fn a_lead_that_ended_without_a_message_is_queued_again_once_by_its_repeats() {
     let db = TestDb::start().await;
     let first = lead(&db);
-    let next = || Lead { id: lead(&db).id, ..first.clone() };
-    let accept = async |lead: &Lead, token: &str, ended: LeadId| {
-        store(&db).accept_lead(lead, token, Some(ended), DUE).await.unwrap()
+    accept(&db, &first, "1").await;
+    let now = async || store(&db).lead(WORKSPACE, first.id).await.unwrap().unwrap();
+    let ends = async |state| {
+        let key = format!("{WORKSPACE}#L#{}", first.id);
+        db.change_row(Table::Leads, &key, "L", |row| {
+            row["stage"] = serde_json::json!({ "S": state });
+            row["state"] = serde_json::json!({ "S": state });
+            row["error"] = serde_json::json!({ "S": "OPTED_OUT" });
+            row.as_object_mut().unwrap().remove("dueAt");
+        });
     };
-    let (second, third) = (next(), next());
-    assert_eq!(accept(&first, "1", LeadId::generate(&**db.ids())).await, LeadAccepted::Done, "absent");
-    assert_eq!(accept(&second, "2", third.id).await, LeadAccepted::Repeats(first.id), "another's place");
-    db.forget_calls();
-    assert_eq!(accept(&second, "2", first.id).await, LeadAccepted::Done);
-    assert_eq!(db.calls()[0].write_units, 9.0, "as much as any lead");
-    assert_eq!(accept(&third, "3", first.id).await, LeadAccepted::Repeats(second.id));
-    assert_eq!(traces(&db, &first, "3").await, LeadDuplicates { repeated: Some(second.id), token: None });
-    assert_eq!(store(&db).lead_state(WORKSPACE, second.id).await.unwrap(), Some(LeadState::Queued));
-    assert_eq!(store(&db).lead_state(WORKSPACE, third.id).await.unwrap(), None);
-    db.clock().advance(DAY + SECOND);
-    let late = Lead { created_at: db.store().now(), ..third };
-    assert_eq!(accept(&late, "4", first.id).await, LeadAccepted::Done, "expired");
+    let repeat = async |token: &str| {
+        store(&db).repeat_lead(WORKSPACE, token, first.id, &first.cellphone, &first.brand).await.unwrap()
+    };
+    for (n, state) in ["SUPPRESSED", "FAILED"].into_iter().enumerate() {
+        ends(state).await;
+        let ended = now().await;
+        db.forget_calls();
+        let held = db.hold("TransactWriteItems");
+        let meanwhile = async {
+            db.begun("TransactWriteItems", 1).await;
+            assert_eq!(repeat(&format!("early {n}")).await, None);
+            drop(held);
+        };
+        let slow = format!("slow {n}");
+        let (slow, ()) = tokio::join!(repeat(&slow), meanwhile);
+        assert_eq!(slow, None, "{state}");
+        let again = now().await;
+        assert_eq!((again.state, again.version, &again.error), (LeadState::Queued, ended.version + 1, &None));
+        assert_eq!((&again.consent, again.created_at), (&first.consent, first.created_at));
+        let row = db.row(Table::Leads, &format!("{WORKSPACE}#L#{}", first.id), "L");
+        assert!(row["dueAt"]["N"].is_string() && row["state"].is_null(), "{row}");
+    }
+    assert_eq!(traces(&db, &first, "3").await, LeadDuplicates { repeated: Some(first.id), token: None });
 }
 
 #[tokio::test]
@@ -213,11 +230,12 @@ async fn a_token_is_used_up_once() {
     let first = lead(&db);
     accept(&db, &first, "t").await;
     let use_token = async |token: &str, number: &str| {
-        store(&db).use_token(WORKSPACE, token, first.id, &phone(number), &brand("brand")).await.unwrap()
+        store(&db).repeat_lead(WORKSPACE, token, first.id, &phone(number), &brand("brand")).await.unwrap()
     };
     db.forget_calls();
     assert_eq!(use_token("second", PHONE).await, None);
-    assert_eq!((db.calls().len(), db.calls()[0].write_units), (1, 1.0));
+    assert_eq!(db.operations(), ["GetItem leads", "TransactWriteItems leads"]);
+    assert_eq!(db.calls()[1].write_units, 2.0);
     assert_eq!(use_token("second", PHONE).await.unwrap().lead, first.id);
     assert!(!use_token("t", "+34600111223").await.unwrap().is_of(&phone("+34600111223"), &brand("brand")));
     let LeadAccepted::TokenUsed(used) = accept(&db, &lead_of(&db, "+34600111223", "brand"), "second").await
@@ -226,7 +244,8 @@ async fn a_token_is_used_up_once() {
     };
     assert_eq!(used.lead, first.id);
     // An earlier attempt of the same write appears as a token that was used for this lead.
-    db.fail("PutItem", Fault::AnswerLost, 1);
+    db.fail("TransactWriteItems", Fault::AnswerLost, 1);
+    db.fail("TransactWriteItems", Fault::Conflict, 1);
     let used = use_token("third", PHONE).await.unwrap();
     assert!(used.lead == first.id && used.is_of(&phone(PHONE), &brand("brand")));
 }
@@ -245,13 +264,13 @@ async fn a_transaction_whose_answer_was_lost_is_recognised() {
     assert_eq!(accept(&db, &lead_of(&db, "+34600111227", "brand"), "w").await, LeadAccepted::Done);
     let lead = lead(&db);
     db.fail("TransactWriteItems", Fault::AnswerLost, 3);
-    assert!(matches!(store(&db).accept_lead(&lead, "t", None, DUE).await, Err(StoreError::Busy(_))));
+    assert!(matches!(store(&db).accept_lead(&lead, "t", DUE).await, Err(StoreError::Busy(_))));
     assert_eq!(traces(&db, &lead, "t").await.repeated, Some(lead.id), "it was carried out");
     db.fail("TransactWriteItems", Fault::Conflict, 2);
     assert_eq!(accept(&db, &lead_of(&db, "+34600111225", "brand"), "u").await, LeadAccepted::Done);
     let twice = lead_of(&db, "+34600111226", "brand");
     let twice = Lead { id: lead.id, ..twice };
-    assert!(matches!(store(&db).accept_lead(&twice, "v", None, DUE).await, Err(StoreError::Failed(_))));
+    assert!(matches!(store(&db).accept_lead(&twice, "v", DUE).await, Err(StoreError::Failed(_))));
 }
 
 #[tokio::test]

@@ -259,7 +259,6 @@ impl Scene {
             ("media", store.media(of, &[self.file.id]).await.unwrap().len()),
             ("media_of", store.media_of(of, self.file.id).await.unwrap().iter().count()),
             ("lead", store.lead(of, self.lead.id).await.unwrap().iter().count()),
-            ("lead_state", store.lead_state(of, self.lead.id).await.unwrap().iter().count()),
             ("leads", store.leads(of, None, None, 10).await.unwrap().leads.len()),
             ("recorded_events", store.recorded_events(&place).await.unwrap().len()),
             ("fresh_deliveries", store.fresh_deliveries(slot, None, 10).await.unwrap().0.len()),

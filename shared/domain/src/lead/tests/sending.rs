@@ -118,6 +118,8 @@ fn an_operator_can_retry_only_failed_and_unknown_leads() {
             version: lead.version + 1,
             ..lead.clone()
         };
+        let ended = matches!(state, LeadState::Failed | LeadState::Suppressed);
+        assert_eq!(lead.queued_by_repeat(NOW), ended.then(|| expected.clone()), "{state:?}");
         assert_eq!(lead.retried(NOW), may.then_some(expected), "{state:?}");
         assert_eq!(lead.standing(NOW).is_none(), state.is_final());
     }
