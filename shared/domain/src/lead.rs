@@ -20,7 +20,7 @@ mod request;
 mod sending;
 mod visitor;
 
-pub use consent::{Consent, ConsentStatus};
+pub use consent::{Consent, ConsentClaim, ConsentStatus, ConsentText};
 pub use opening::LeadOpening;
 pub use origin::{SentOrigin, WebOrigin};
 pub use request::{LeadRequest, VisitorSeen};

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::encoding::sha256_hex;
-use domain::lead::{ConsentStatus, LandingUri, LeadName, LeadRequest, SentOrigin, Utm};
+use domain::lead::{
+    ConsentClaim, ConsentStatus, ConsentText, LandingUri, LeadName, LeadRequest, SentOrigin, Utm,
+};
 use domain::text::within;
 use domain::{BrandId, Cellphone, LeadId, Secret, Timestamp, Unfit, WorkspaceId, error_chain};
 use serde::{Deserialize, Serialize};
@@ -172,7 +174,7 @@ fn lead(form: &mut Form, body: &Node<'_>, valid: impl Fn(&Cellphone) -> bool) ->
     let brand = optional(form, &body, "brandId", BrandId::parse);
     let landing_uri = required(form, &body, "landingUri", LandingUri::parse);
     let utm = utm(form, &body.field("utm"));
-    let consented_at = consent(form, &body.field("consent"));
+    let consent = consent(form, &body.field("consent"));
     let captcha = required(form, &body, "recaptchaToken", token);
     Some(LeadRequest {
         workspace_id: workspace_id?,
@@ -182,7 +184,7 @@ fn lead(form: &mut Form, body: &Node<'_>, valid: impl Fn(&Cellphone) -> bool) ->
         brand,
         landing_uri: landing_uri?,
         utm: utm?,
-        consented_at: consented_at?,
+        consent: consent?,
         captcha: captcha?,
     })
 }
@@ -216,8 +218,8 @@ fn utm(form: &mut Form, at: &Node<'_>) -> Option<Utm> {
     Utm::of(values).map_err(|unfit| form.fail(&at, Rejection::Unfit(unfit))).ok()
 }
 
-/// When the visitor gave consent, if the tenant says so. A failure unless the status is `GRANTED`.
-fn consent(form: &mut Form, at: &Node<'_>) -> Option<Option<Timestamp>> {
+/// What the tenant says about the visitor's consent. A failure unless the status is `GRANTED`.
+fn consent(form: &mut Form, at: &Node<'_>) -> Option<ConsentClaim> {
     let consent = at.clone().required(form)?.object(form)?;
     let granted = |text: &str| match ConsentStatus::parse(text)? {
         ConsentStatus::Granted => Ok(()),
@@ -230,7 +232,8 @@ fn consent(form: &mut Form, at: &Node<'_>) -> Option<Option<Timestamp>> {
     };
     let status = required(form, &consent, "status", granted);
     let captured_at = optional(form, &consent, "capturedAt", moment);
-    status.map(|()| captured_at)
+    let text = optional(form, &consent, "text", ConsentText::read).flatten();
+    status.map(|()| ConsentClaim { captured_at, text })
 }
 
 fn invalid(reason: &str) -> LeadProblem {
@@ -532,7 +535,7 @@ mod tests {
             "brandId": "",
             "landingUri": "secret",
             "utm": {"secret": 7, "secret\u{0}": "x"},
-            "consent": {"status": "secret", "capturedAt": "secret"},
+            "consent": {"status": "secret", "capturedAt": "secret", "text": "secret".repeat(334)},
             "recaptchaToken": "",
         });
         let reason = refused(with_body(&bad).content(|_| false));
@@ -549,6 +552,7 @@ mod tests {
             "body.utm",
             "body.consent.status",
             "body.consent.capturedAt",
+            "body.consent.text",
             "body.recaptchaToken",
         ];
         assert_eq!(told, fields, "{reason}");

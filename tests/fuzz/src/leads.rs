@@ -1,7 +1,7 @@
 //! Lead capture: what a page sends, and what it may read of the response.
 
 use domain::SentOrigin;
-use domain::lead::{LandingUri, LeadRequest, Utm};
+use domain::lead::{ConsentText, LandingUri, LeadRequest, Utm};
 use edge::capture::{CaptureAnswer, CaptureRequest, LeadProblem};
 use leads::scripts;
 use serde_json::{Map, Value, json};
@@ -68,7 +68,9 @@ fn check(lead: &LeadRequest) {
         assert!(!format!("{key}{value}").contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
     }
     assert!(lead.name.as_ref().is_none_or(|name| !name.as_str().is_empty()));
-    assert!(lead.consented_at.is_none_or(|at| at.as_millis() > 0));
+    assert!(lead.consent.captured_at.is_none_or(|at| at.as_millis() > 0));
+    let text = lead.consent.text.as_ref().map_or("x", |text| text.as_str());
+    assert!((1..=ConsentText::MAX).contains(&characters(text)));
 }
 
 /// The reason names each field and what is wrong with it. It goes to the log, so it holds nothing of the visitor: only

@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::access::api_key::RateLimit;
 use domain::conversation::{ContactRef, Opening};
 use domain::lead::captcha::Score;
-use domain::lead::{LandingUri, LeadName, Utm, VisitorSeen};
+use domain::lead::{ConsentClaim, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName};
 use domain::message::Draft;
 use domain::settings::template::{Form, NewTemplate, Requested, Shown, TemplateContent};
@@ -518,7 +518,7 @@ impl World {
             brand: None,
             landing_uri: done(LandingUri::parse("https://www.example.com/spring?utm_source=search")),
             utm: done(Utm::of([("utm_source".to_owned(), "search".to_owned())].into())),
-            consented_at: None,
+            consent: ConsentClaim::default(),
             captcha: Secret::new("token"),
         };
         let seen = VisitorSeen {

@@ -164,7 +164,7 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
 type Column = (&'static str, fn(&Lead) -> Cell);
 
 /// The columns of an export.
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 22] = [
     ("requestId", |lead| Cell::text(lead.id)),
     ("createdAt", |lead| Cell::text(lead.created_at)),
     ("state", |lead| Cell::text(lead.state.as_str())),
@@ -182,6 +182,7 @@ const COLUMNS: [Column; 21] = [
     ("consentStatus", |lead| Cell::text(lead.consent.status.as_str())),
     ("consentCapturedAt", |lead| Cell::optional(lead.consent.captured_at)),
     ("consentReceivedAt", |lead| Cell::text(lead.consent.received_at)),
+    ("consentText", |lead| Cell::optional(lead.consent.text.as_ref().map(|text| text.as_str()))),
     ("userAgent", |lead| Cell::optional(lead.consent.user_agent.as_deref())),
     ("score", |lead| Cell::text(score(&lead.consent))),
     ("contactId", |lead| Cell::optional(lead.opened.then_some(lead.contact))),
@@ -243,6 +244,7 @@ pub(crate) fn details(lead: &Lead) -> View {
     view(lead)
         .json("consent", consent_view(consent))
         .cell("consent", format!("{status}{captured}, received at {}", consent.received_at))
+        .lines("consent text", consent.text.as_ref().map(|text| text.as_str().to_owned()))
         .cell("captcha score", score(consent).to_string())
         .lines("browser", consent.user_agent.clone())
         .cell("address hash", &consent.address_hash)
@@ -260,6 +262,7 @@ fn consent_view(consent: &Consent) -> View {
     View::new()
         .json("status", consent.status.as_str())
         .json("capturedAt", consent.captured_at.map(|at| at.to_string()))
+        .json("text", consent.text.as_ref().map(|text| text.as_str()))
         .json("receivedAt", consent.received_at.to_string())
         .json("landingUri", consent.landing_uri.as_str())
         .json("addressHash", &*consent.address_hash)

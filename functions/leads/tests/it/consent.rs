@@ -1,7 +1,7 @@
 //! The stored data of a lead and of its consent.
 
 use domain::lead::captcha::Score;
-use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm};
+use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName, Utm};
 use domain::{BrandId, Cellphone, Consent, Lead, LeadState, Timestamp};
 use harness::{TestClock, World};
 use serde_json::json;
@@ -18,6 +18,7 @@ async fn every_field_of_a_lead_is_stored() {
     body["landingUri"] = json!(page);
     body["utm"] = json!({"source": "search", "term": "motores anal\u{ed}ticos", "empty": ""});
     body["consent"]["capturedAt"] = json!("2026-01-02T04:04:00.5+01:00");
+    body["consent"]["text"] = json!(" S\u{ed}, acepto\nmensajes. ");
     let answer = site.send(site.event(&body).header("user-agent", "Browser/1.0 (\u{fc})")).await;
     let lead = site.lead(crate::id(&answer)).await;
     let utm = [("source", "search"), ("term", "motores anal\u{ed}ticos"), ("empty", "")];
@@ -33,6 +34,7 @@ async fn every_field_of_a_lead_is_stored() {
         consent: Consent {
             status: ConsentStatus::Granted,
             captured_at: Timestamp::parse("2026-01-02T03:04:00.500Z"),
+            text: ConsentText::parse(" S\u{ed}, acepto\nmensajes. ").ok(),
             received_at: TestClock::START,
             landing_uri: LandingUri::parse(page).unwrap(),
             address_hash: Consent::hash_of(lead.id, "203.0.113.7"),
@@ -73,8 +75,11 @@ async fn every_field_of_a_lead_is_stored() {
 #[tokio::test]
 async fn absent_fields_are_not_stored() {
     let site = Site::start().await;
-    let event = site.event(&with(&site.body(), "name", json!(" "))).without_header("user-agent");
+    let mut body = with(&site.body(), "name", json!(" "));
+    body["consent"]["text"] = json!(" \u{200b}");
+    let event = site.event(&body).without_header("user-agent");
     let lead = site.lead(crate::id(&site.send(event).await)).await;
+    assert_eq!(lead.consent.text, None);
     assert_eq!((lead.name, lead.consent.user_agent, lead.consent.captured_at), (None, None, None));
     assert_eq!(lead.utm, Utm::default());
     assert_eq!(lead.brand.as_str(), World::BRAND, "the default of the set-up");
@@ -133,6 +138,7 @@ async fn a_repeated_lead_does_not_change_the_first() {
     again["name"] = json!("Somebody Else");
     again["landingUri"] = json!("https://www.example.com/autumn");
     again["consent"]["capturedAt"] = json!("2026-01-02T03:05:00Z");
+    again["consent"]["text"] = json!("Another text.");
     assert_eq!(site.accepted(&again).await, id);
     assert_eq!(site.lead(id).await, first);
 }

@@ -34,6 +34,19 @@ async fn a_lead_takes_two_round_trips_and_the_first_of_a_process_one_more_during
 }
 
 #[tokio::test]
+async fn the_text_of_a_consent_costs_what_its_length_adds_to_the_row() {
+    let site = Site::start().await;
+    for (number, (length, units)) in
+        [(0, 9.0), (150, 9.0), (300, 11.0), (2_000, 13.0)].into_iter().enumerate()
+    {
+        let mut body = site.visitor(number);
+        body["consent"]["text"] = serde_json::json!("a".repeat(length));
+        site.accepted(&body).await;
+        assert_eq!(site.world.db.calls().last().unwrap().write_units, units, "{length}");
+    }
+}
+
+#[tokio::test]
 async fn earlier_leads_are_read_again_if_the_default_brand_is_another_one_by_now() {
     let mut site = Site::start().await;
     site.world.brand("other", |_| ()).await;

@@ -62,7 +62,7 @@ async fn only_the_required_fields_must_be_present() {
     assert_eq!(status(&site, site.event(&body)).await, 202, "null is the same as absent");
     let mut body = site.visitor(2);
     body["email"] = json!({"deep": [{"deeper": [1, null, "\u{1}"]}]});
-    body["consent"]["text"] = json!("I agree");
+    body["consent"]["version"] = json!(2);
     body[""] = json!(null);
     assert_eq!(status(&site, site.event(&body)).await, 202, "an unknown field is ignored");
 }
@@ -323,6 +323,29 @@ async fn the_time_of_the_consent_is_a_date_time() {
             }
             None => assert_eq!(status(&site, site.event(&body)).await, 400, "{value}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn the_text_of_the_consent_is_text_of_up_to_2000_characters() {
+    let site = Site::start().await;
+    let rows = [
+        (json!(null), true),
+        (json!(""), true),
+        (json!("I agree.\n\tReally."), true),
+        (json!(a(2_000)), true),
+        (json!(a(2_001)), false),
+        (json!("bell\u{7}"), false),
+        (json!(7), false),
+        (json!({}), false),
+        (json!(["I agree."]), false),
+    ];
+    for (number, (text, is_valid)) in rows.iter().enumerate() {
+        let mut body = site.visitor(number);
+        body["consent"]["text"] = text.clone();
+        let rows = site.all_rows();
+        assert_eq!(status(&site, site.event(&body)).await, if *is_valid { 202 } else { 400 }, "{text}");
+        assert_eq!(site.all_rows() > rows, *is_valid, "{text}");
     }
 }
 

@@ -4,8 +4,10 @@ use std::fmt;
 
 use crate::encoding::sha256_hex;
 use crate::ids::LeadId;
+use crate::invisible::is_blank;
 use crate::lead::captcha::Score;
 use crate::lead::visitor::LandingUri;
+use crate::text::{Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -17,6 +19,8 @@ pub struct Consent {
     pub status: ConsentStatus,
     /// When the visitor gave consent, as the tenant claims.
     pub captured_at: Option<Timestamp>,
+    /// The text that the visitor agreed to, as the tenant claims.
+    pub text: Option<ConsentText>,
     /// When the service received the lead.
     pub received_at: Timestamp,
     /// The landing page.
@@ -51,6 +55,47 @@ impl fmt::Debug for Consent {
             .field("received_at", received_at)
             .field("score", score)
             .finish_non_exhaustive()
+    }
+}
+
+/// What a landing page claims about a consent, beside its status.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConsentClaim {
+    /// When the visitor gave consent.
+    pub captured_at: Option<Timestamp>,
+    /// The text that the visitor agreed to.
+    pub text: Option<ConsentText>,
+}
+
+/// The text beside the box that a visitor ticked: 1 to 2,000 characters. It is evidence, so it is kept as it was sent. Its
+/// debug output is redacted, because a page can put any text into it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConsentText(String);
+
+impl ConsentText {
+    /// The greatest number of characters in a text.
+    pub const MAX: usize = 2_000;
+
+    /// Parses a text. Returns `None` for a blank one: a page whose text is missing still sends its leads.
+    pub fn read(text: &str) -> Result<Option<Self>, Unfit> {
+        within(text, 0, Self::MAX)?;
+        Ok((!is_blank(text)).then(|| Self(text.to_owned())))
+    }
+
+    /// Parses a text that must not be blank.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        Self::read(text)?.ok_or(Unfit::TooShort { min: 1 })
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ConsentText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[ConsentText]")
     }
 }
 

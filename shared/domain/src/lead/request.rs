@@ -2,7 +2,7 @@
 
 use crate::ids::{BrandId, ContactId, ConversationId, Ids, LeadId, MessageId, WorkspaceId};
 use crate::lead::captcha::Score;
-use crate::lead::consent::{Consent, ConsentStatus};
+use crate::lead::consent::{Consent, ConsentClaim, ConsentStatus};
 use crate::lead::visitor::{LandingUri, LeadName, Utm};
 use crate::lead::{Lead, LeadState};
 use crate::secret::Secret;
@@ -28,8 +28,8 @@ pub struct LeadRequest {
     pub landing_uri: LandingUri,
     /// The campaign parameters of the landing page.
     pub utm: Utm,
-    /// When the visitor gave consent, as the tenant claims.
-    pub consented_at: Option<Timestamp>,
+    /// The visitor's consent, as the tenant claims it.
+    pub consent: ConsentClaim,
     /// The captcha token: 1 to [`LeadRequest::MAX_TOKEN`] characters.
     pub captcha: Secret,
 }
@@ -72,7 +72,8 @@ impl LeadRequest {
             utm: self.utm,
             consent: Consent {
                 status: ConsentStatus::Granted,
-                captured_at: self.consented_at,
+                captured_at: self.consent.captured_at,
+                text: self.consent.text,
                 received_at: now,
                 landing_uri: self.landing_uri,
                 address_hash: Consent::hash_of(id, seen.address),

@@ -59,7 +59,10 @@ fn request(name: &str) -> LeadRequest {
         brand: None,
         landing_uri: LandingUri::parse("https://www.example.com/spring?a=1").unwrap(),
         utm: Utm::of([("utm_source".to_owned(), "search".to_owned())].into()).unwrap(),
-        consented_at: Some(NOW.plus(MOMENT)),
+        consent: ConsentClaim {
+            captured_at: Some(NOW.plus(MOMENT)),
+            text: ConsentText::parse("I agree.").ok(),
+        },
         captcha: Secret::new("token"),
     }
 }
@@ -140,6 +143,7 @@ fn an_accepted_lead_is_queued_with_its_ids_and_its_consent() {
     let consent = Consent {
         status: ConsentStatus::Granted,
         captured_at: Some(NOW.plus(MOMENT)),
+        text: ConsentText::parse("I agree.").ok(),
         received_at: NOW,
         landing_uri: lead.landing_uri.clone(),
         address_hash: Consent::hash_of(lead.id, "203.0.113.7"),
@@ -157,6 +161,22 @@ fn a_user_agent_is_truncated() {
     assert_eq!((kept.chars().count(), long.starts_with(&kept)), (512, true));
     let silent = VisitorSeen { user_agent: None, ..seen };
     assert_eq!(request("").accepted(silent, &Counting::default(), NOW).consent.user_agent, None);
+}
+
+#[test]
+fn the_text_of_a_consent_is_kept_as_it_was_sent_and_a_blank_one_is_none() {
+    let read = |text: &str| ConsentText::read(text).map(|kept| kept.map(|kept| kept.as_str().to_owned()));
+    let most = "ñ".repeat(ConsentText::MAX);
+    for text in ["I agree.", "  Sí,\n\tquiero \u{200b}mensajes. ", "是", &most] {
+        assert_eq!(read(text), Ok(Some(text.to_owned())));
+        assert_eq!(ConsentText::parse(text).map(|kept| kept.as_str().to_owned()), Ok(text.to_owned()));
+    }
+    for blank in ["", " \n", "\u{200b}\u{feff}"] {
+        assert_eq!(read(blank), Ok(None), "{blank:?}");
+        assert_eq!(ConsentText::parse(blank), Err(Unfit::TooShort { min: 1 }), "{blank:?}");
+    }
+    assert_eq!(read(&format!("{most}ñ")), Err(Unfit::TooLong { max: 2_000 }));
+    assert_eq!(format!("{:?}", ConsentText::parse("Ana agrees")), "Ok([ConsentText])");
 }
 
 #[test]

@@ -138,6 +138,7 @@ pub(super) fn lead(cellphone: &str, contact: u128) -> Lead {
         consent: Consent {
             status: ConsentStatus::Granted,
             captured_at: None,
+            text: None,
             received_at: NOW,
             landing_uri: LandingUri::parse("https://www.example.com/").unwrap(),
             address_hash: String::new(),

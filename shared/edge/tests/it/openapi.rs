@@ -9,7 +9,7 @@ use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choos
 use domain::contact::search::SearchQuery;
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::lead::captcha::Score;
-use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm, VisitorSeen};
+use domain::lead::{ConsentClaim, ConsentStatus, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName, RULES};
 use domain::message::received::Received;
 use domain::message::summary::{Direction, Tally};
@@ -581,7 +581,7 @@ fn lead() -> Lead {
         brand: None,
         landing_uri: LandingUri::parse("https://www.example.com/").unwrap(),
         utm: Utm::of([("utm_source".to_owned(), "mail".to_owned())].into()).unwrap(),
-        consented_at: None,
+        consent: ConsentClaim::default(),
         captcha: domain::Secret::new("token"),
     };
     let brand = BrandId::parse("brand").unwrap();

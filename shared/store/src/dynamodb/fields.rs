@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use domain::choices::{Choice, ChoiceSource};
 use domain::contact::OpenContent;
 use domain::lead::captcha::Threshold;
-use domain::lead::{ConsentStatus, LandingUri, LeadName};
+use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName};
 use domain::media::FileMissing;
 use domain::media::{FileName, MediaState, SentAs};
 use domain::message::SentBy;
@@ -145,7 +145,7 @@ ids! {
 }
 exposed_fields! { ReceiverKey SigningSecret }
 worded_fields! {
-    AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ContactField ConversationName
+    AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ConsentText ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileMissing FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
     MediaState MessageBody MessageStatus OpenContent Override FileKind ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin ChoiceKind Forwarded ReferralField
 }

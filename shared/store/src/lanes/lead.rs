@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::lead::captcha::Score;
-use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm};
+use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName, Utm};
 use domain::sending::{PartError, Progress};
 use domain::{BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadState, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,7 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
     let consent = Consent {
         status: row.consent.status,
         captured_at: row.consent.captured_at,
+        text: row.consent.text,
         received_at: row.created_at,
         landing_uri: row.landing_uri.clone(),
         address_hash: row.consent.address_hash,
@@ -94,7 +95,7 @@ pub(crate) fn is_indexed(state: LeadState) -> bool {
 }
 
 /// `W#L#<lead id>` / `L`. The row is written four times, each time as a whole. It contains no value twice, so
-/// it seldom exceeds one kilobyte, the size of a write unit.
+/// it seldom exceeds one kilobyte, the size of a write unit, unless the text of the consent is long.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LeadRow {
@@ -138,6 +139,8 @@ struct ConsentField {
     status: ConsentStatus,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     captured_at: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    text: Option<ConsentText>,
     address_hash: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user_agent: Option<String>,
@@ -173,6 +176,7 @@ impl From<&Consent> for ConsentField {
         Self {
             status: consent.status,
             captured_at: consent.captured_at,
+            text: consent.text.clone(),
             address_hash: consent.address_hash.clone(),
             user_agent: consent.user_agent.clone(),
             score: consent.score.hundredths(),

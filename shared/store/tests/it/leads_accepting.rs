@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::lead::captcha::{Score, Threshold};
 use domain::lead::capture::LeadCaps;
-use domain::lead::{LandingUri, LeadName, NotSent, Utm, VisitorSeen};
+use domain::lead::{ConsentClaim, ConsentText, LandingUri, LeadName, NotSent, Utm, VisitorSeen};
 use domain::sending::PartError;
 use domain::{
     BrandId, Capture, CaptureKey, Cellphone, LaneId, Lead, LeadId, LeadRequest, LeadState, Secret,
@@ -45,7 +45,10 @@ fn lead(db: &TestDb) -> Lead {
             [("source".to_owned(), "search".to_owned()), ("empty".to_owned(), String::new())].into(),
         )
         .unwrap(),
-        consented_at: Timestamp::parse("2026-01-02T03:04:00.5Z"),
+        consent: ConsentClaim {
+            captured_at: Timestamp::parse("2026-01-02T03:04:00.5Z"),
+            text: ConsentText::parse("I agree that Example Travel writes to me.").ok(),
+        },
         captcha: Secret::new("token"),
     };
     let seen = VisitorSeen {
@@ -346,7 +349,7 @@ async fn the_consent_of_a_lead_stays_in_every_state() {
     let first = lead(&db);
     accept(&db, &first, "t").await;
     let consent = row(&db, "lead")["consent"].clone();
-    assert_eq!(consent["M"].as_object().unwrap().len(), 5);
+    assert_eq!(consent["M"].as_object().unwrap().len(), 6);
     let leased =
         async || match db.store().lease_lane(LaneId::Lead(WORKSPACE, first.id), SECOND).await.unwrap() {
             Lease::Taken(leased) => LeasedLead::of(&leased).unwrap(),

@@ -116,8 +116,8 @@ async fn leads_are_exported_as_guarded_csv_or_json() {
     assert_eq!(
         rows[0],
         "requestId,createdAt,state,error,name,cellphone,brandId,landingUri,utm_source,utm_medium,utm_campaign,\
-        utm_term,utm_content,utm,consentStatus,consentCapturedAt,consentReceivedAt,userAgent,score,contactId,\
-        conversationId"
+        utm_term,utm_content,utm,consentStatus,consentCapturedAt,consentReceivedAt,consentText,userAgent,score,\
+        contactId,conversationId"
     );
     assert!(rows.len() == 3 && rows[1].starts_with(&ids[1]) && rows[2].starts_with(&ids[0]), "{csv}");
     assert!(rows[1].contains(",SENT,,Ana P\u{e9}rez,+34600111201,brand,"), "{csv}");
@@ -161,6 +161,7 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
         lead.state = LeadState::Sending;
         lead.opened = true;
         lead.consent.captured_at = Some(Timestamp::from_millis(1_767_323_000_000));
+        lead.consent.text = domain::lead::ConsentText::parse("I agree\nto messages.").ok();
         let (since, next_at) = (Some(lead.created_at), Some(lead.created_at.plus(Duration::from_secs(30))));
         lead.progress = Progress { failures: 1, throttled: 2, since, next_at, calling: None };
     };
@@ -177,6 +178,7 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
         "receivedAt": "2026-01-02T03:04:05.678Z",
         "score": 0.9,
         "status": "GRANTED",
+        "text": "I agree\nto messages.",
         "userAgent": "Browser/1.0"
       },
       "contactId": "00000000-0000-4000-8000-000000000006",
@@ -215,6 +217,7 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
     page           https://www.example.com/spring?utm_source=search
     campaign       utm_source=search
     consent        GRANTED at 2026-01-02T03:03:20.000Z, received at 2026-01-02T03:04:05.678Z
+    consent text   I agree\\nto messages.
     captcha score  0.9
     browser        Browser/1.0
     address hash   d341915284dc65f3c42475dff047095318e78531edf5d9505d393bdf63fe4614

@@ -407,6 +407,7 @@ fn lead(state: LeadState) -> Lead {
         consent: Consent {
             status: ConsentStatus::Granted,
             captured_at: Some(at(0)),
+            text: None,
             received_at: at(0),
             landing_uri,
             address_hash: String::new(),
