@@ -47,7 +47,8 @@ def test_python_has_every_operation_with_its_body_and_its_responses(clients, ope
     for function in ("sync_detailed", "sync", "asyncio_detailed", "asyncio"):
         assert f"def {function}(" in code
     if schema := body(operation):
-        assert f"    body: {in_python(schema)},\n" in code
+        optional = "" if operation["requestBody"].get("required") else " | Unset = UNSET"
+        assert f"    body: {in_python(schema)}{optional},\n" in code
     for status, _, schema in answers(operation):
         found = named(schema)
         assert found or status == "200", f"the body of {status} has no name"
@@ -83,8 +84,10 @@ def typescript_checks():
 
     for _, _, operation, _ in operations():
         name = operation["operationId"]
-        sent, type_name = f'operations["{name}"]["requestBody"]["content"]["application/json"]', f"hey.{pascal(name)}"
-        bodies = [(sent, f'{type_name}Data["body"]', body(operation))]
+        type_name = f"hey.{pascal(name)}"
+        # A body may be optional.
+        sent = f'NonNullable<operations["{name}"]["requestBody"]>["content"]["application/json"]'
+        bodies = [(sent, f'NonNullable<{type_name}Data["body"]>', body(operation))]
         for status, content_type, schema in answers(operation):
             kind = "Responses" if status.startswith("2") else "Errors"
             fetched = f'operations["{name}"]["responses"][{status}]["content"]["{content_type}"]'
