@@ -9,8 +9,8 @@
 //!                 '----- without a post: parked, died, no event -----^
 //! ```
 //!
-//! [`LaneProgress`] knows which deliveries are between the first step and the last one. While posts are in flight, the
-//! visit reads again what was added ([`LOOK_AGAIN_AFTER`]), so a slow answer does not delay the other deliveries.
+//! [`LaneProgress`] knows which deliveries are between the first step and the last one. While posts are in flight or a job
+//! has work, the visit reads again what was added ([`LOOK_AGAIN_AFTER`]), so neither delays the other deliveries.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -46,7 +46,8 @@ const RECORD_AT: usize = 25;
 /// How long a handled delivery waits for a write at most. If this process dies, a post that is not recorded is sent
 /// again.
 const RECORD_AFTER: Duration = Duration::from_millis(100);
-/// How long after its last read a visit with posts in flight reads again. A read that finds nothing costs one read unit.
+/// How long after its last read a visit with posts in flight or a job reads again. A read that finds nothing costs one
+/// read unit.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// After this many visits in a row that died, the next one is careful: it posts one delivery at a time.
 const CAREFUL_AFTER: u64 = 2;
@@ -100,14 +101,14 @@ struct Visit<'a, T> {
     caps: EndpointCaps,
     progress: LaneProgress,
     jobs: VecDeque<LaneJob>,
-    /// The job whose page is in work. All deliveries in work belong to it: a job begins when the others are recorded.
+    /// The job whose page is in work.
     job: Option<(LaneJob, JobPage)>,
     /// The mark of the unfinished job of an endpoint that was enabled. While it is set, the retry schedule of each
     /// waiting delivery starts again.
     enabling: Option<JobId>,
     /// The deliveries to post next, by the subjects of their events.
     ready: ReadyQueue<Uuid, Work>,
-    /// When the last read began.
+    /// When the last read of fresh or waiting deliveries began.
     read_at: Instant,
     /// Whether the lane was read to its end once, so that what is read now was added during this visit.
     looks_again: bool,
@@ -227,7 +228,7 @@ impl<'a, T: Transport> Visit<'a, T> {
                 self.lane.ready_at = Some(from.plus(Duration::from_secs(1) / u32::from(per_second)));
             }
             let Some(mut work) = self.ready.pop() else { break };
-            if self.is_careful && self.job.is_some() {
+            if self.is_careful && self.progress.is_for_job(HomeKey::of(&work.delivery)) {
                 // Only the job leads to a delivery that had already ended. If the post kills this worker, an operator
                 // may cancel the job before the next visit. So the delivery is recorded as waiting from now on.
                 let pointer = self.progress.lead_back(HomeKey::of(&work.delivery), now);
@@ -254,10 +255,11 @@ impl<'a, T: Transport> Visit<'a, T> {
         room > 0 && self.may_begin() && is_room
     }
 
-    /// When the visit reads again what was added meanwhile: only while posts are in flight, because otherwise it ends. A
-    /// job decides by the rows of deliveries, so nothing else is read during its page.
+    /// When the visit reads again what was added meanwhile: only while posts are in flight or a job has work, because
+    /// otherwise the visit ends.
     fn look_again_at(&self, posting: usize) -> Option<Instant> {
-        (posting > 0 && self.progress.is_read() && self.job.is_none() && self.may_read(posting))
+        let has_work = posting > 0 || self.job.is_some() || !self.jobs.is_empty();
+        (has_work && self.progress.is_read() && self.may_read(posting))
             .then(|| self.read_at + LOOK_AGAIN_AFTER)
     }
 
@@ -272,15 +274,16 @@ impl<'a, T: Transport> Visit<'a, T> {
         }
         let room = self.room();
         let read = match self.progress.begin_read() {
-            Some(range) => Read::Range(range),
-            // A job decides by the rows of deliveries, so it reads them after all of them are written.
-            None if self.job.is_none() && self.progress.is_idle() => {
+            Some(range) => {
+                self.read_at = Instant::now();
+                Read::Range(range)
+            }
+            None if self.job.is_none() => {
                 Read::Job(Box::new(self.jobs.pop_front()?), Box::new(self.lane.clone()))
             }
             None => return None,
         };
         let (store, slot, now) = (self.invocation.store, self.slot, self.invocation.store.now());
-        self.read_at = Instant::now();
         Some(Box::pin(read_page(store, slot, read, room.min(MOST), now)))
     }
 
@@ -388,7 +391,8 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Decides whether a delivery is posted.
     fn process(&mut self, delivery: Delivery, event: Option<RecordedEvent>, to: &Arc<Receiver>) {
-        if self.job.is_none() && !to.endpoint.remembers(delivery.created_at) {
+        let is_for_job = self.progress.is_for_job(HomeKey::of(&delivery));
+        if !is_for_job && !to.endpoint.remembers(delivery.created_at) {
             return self.handled(delivery.ended(DeliveryState::Parked), None);
         }
         if let Some(died) = delivery.died() {
@@ -448,7 +452,9 @@ impl<'a, T: Transport> Visit<'a, T> {
             // If this fails, the next failed attempt tries again.
             self.disable(&to.endpoint, DisabledReason::Failing).await;
         }
-        if let Some((of, _)) = &mut self.job {
+        if let Some((of, _)) = &mut self.job
+            && self.progress.is_for_job(HomeKey::of(&delivery))
+        {
             of.job.attempted += 1;
             of.job.delivered += u64::from(next == Next::Delivered);
         }
@@ -533,7 +539,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Saves the progress of the job when its whole page is recorded.
     async fn advance_job(&mut self) {
-        let Some((of, page)) = self.job.take_if(|_| self.progress.is_idle()) else { return };
+        let Some((of, page)) = self.job.take_if(|_| self.progress.job_is_recorded()) else { return };
         match self.invocation.store.advance_job(&of, &page, &of.job).await {
             // The job has more pages. It stays first, so that jobs end in the order of their requests.
             Ok(Some(next)) if next.job.state == JobState::Active => self.jobs.push_front(next),

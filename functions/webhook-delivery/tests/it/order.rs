@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use domain::{Event, EventId};
+use domain::webhook::job::JobState;
+use domain::{DeliveryState, Event, EventId, JobKind};
 use store::NewEvent;
 use uuid::Uuid;
 
@@ -68,6 +69,78 @@ async fn a_slow_answer_delays_no_event_that_is_added_meanwhile_and_costs_one_rea
     // One read begins the visit, and one ends it, because work was added.
     let most = 2 + usize::try_from(begun.elapsed().as_secs()).unwrap();
     assert!((3..=most.max(3)).contains(&world.queries()), "{} reads, at most {most}", world.queries());
+    assert_eq!(world.due().await, None);
+}
+
+#[tokio::test]
+async fn a_slow_answer_to_a_post_of_a_job_delays_no_event_that_is_added_meanwhile() {
+    let world = World::empty().await;
+    world.notify_about(&[(1, 7)]).await;
+    world.visit().await;
+    world.pass(secs(1));
+    let id = world.ask(JobKind::Replay { since: event(1).at, until: event(2).at }).await;
+    let added = async {
+        // The third event has the subject of the one that is replayed.
+        world.notify_about(&[(2, 8), (3, 7), (4, 9)]).await;
+        world.begun(4).await;
+        // All are recorded while the post of the job is in flight.
+        while world.states([2, 4]).await != [(DeliveryState::Delivered, 1); 2] {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(world.job(id).await.job.state, JobState::Active);
+    };
+    assert_eq!(world.visit_meanwhile(200, added).await, Vec::<String>::new());
+    assert_eq!(world.posted(), [1, 1, 2, 4, 3]);
+    let job = world.job(id).await.job;
+    assert_eq!((job.state, job.attempted, job.delivered, job.passed), (JobState::Done, 1, 1, 0));
+    assert_eq!(world.due().await, None);
+}
+
+#[tokio::test]
+async fn a_slow_answer_holds_no_job_and_the_job_repeats_no_post_that_is_in_flight() {
+    let world = World::empty().await;
+    world.receivers.answer(500);
+    world.notify(&[1]).await;
+    world.visit().await;
+    world.notify(&[2, 3]).await;
+    world.visit().await;
+    // The first event waits for its retry, which is due.
+    world.pass(secs(60));
+    let id = world.ask(JobKind::Replay { since: event(1).at, until: event(4).at }).await;
+    let replayed = async {
+        while world.job(id).await.job.state != JobState::Done {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(world.posted()[3..], [1, 2, 3]);
+    };
+    assert_eq!(world.visit_meanwhile(200, replayed).await, Vec::<String>::new());
+    let job = world.job(id).await.job;
+    assert_eq!((job.attempted, job.delivered, job.passed), (2, 2, 1));
+    assert_eq!(world.states(1..4).await, [(DeliveryState::Delivered, 2); 3]);
+    world.to_rest().await;
+    assert_eq!(world.receivers.count(), 6);
+}
+
+#[tokio::test]
+async fn a_job_without_posts_is_left_once_a_second_for_new_events() {
+    let world = World::empty().await;
+    world.notify(&(0..100).collect::<Vec<_>>()).await;
+    world.visit().await;
+    world.ask(JobKind::Recover { since: event(0).at }).await;
+    let added = async {
+        // The first page of the job needs no post. Its progress is saved by the visit's second update.
+        let held = world.db.hold_nth("UpdateItem", 2).await;
+        let begun = Instant::now();
+        world.notify(&[200]).await;
+        while begun.elapsed() < secs(1) {
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+        world.begun(101).await;
+        let job = &world.db.rows_from(store::Table::Webhooks, "J#")[0];
+        assert_eq!(job["state"]["S"], JobState::Active.as_str());
+    };
+    tokio::join!(world.visit(), added);
     assert_eq!(world.due().await, None);
 }
 

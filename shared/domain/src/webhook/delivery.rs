@@ -122,6 +122,11 @@ impl Delivery {
         DeliveryId { event: self.event, endpoint: self.slot.endpoint }
     }
 
+    /// Whether nobody has attempted the delivery or put it off. To a delivery with a next attempt, a pointer leads.
+    pub fn is_fresh(&self) -> bool {
+        self.state == DeliveryState::Pending && self.next_at.is_none()
+    }
+
     /// The state that operators see. `endpoint` is the endpoint at present; `None` if it was deleted.
     pub fn shown(&self, endpoint: Option<&WebhookEndpoint>) -> DeliveryState {
         match (self.state, endpoint) {

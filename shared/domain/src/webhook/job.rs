@@ -119,7 +119,8 @@ impl Job {
             JobKind::Enable => delivery.state == DeliveryState::Pending,
             // A delivery without an attempt gets its attempt without this job.
             JobKind::Replay { .. } => delivery.attempts > 0 || delivery.state != DeliveryState::Pending,
-            JobKind::Retry { .. } => true,
+            // The visit reads fresh deliveries itself, also while it executes the job.
+            JobKind::Retry { .. } => !delivery.is_fresh(),
             JobKind::Recover { .. } => {
                 matches!(delivery.state, DeliveryState::Exhausted | DeliveryState::Parked)
             }
@@ -156,7 +157,7 @@ mod tests {
         let tried = |state| Delivery { state, attempts: 1, last, ..fresh.clone() };
         let rows = [
             fresh.clone(),
-            tried(DeliveryState::Pending),
+            tried(DeliveryState::Pending).waiting(NOW),
             tried(DeliveryState::Delivered),
             tried(DeliveryState::Exhausted),
             fresh.ended(DeliveryState::Parked),
@@ -164,7 +165,7 @@ mod tests {
         let later = NOW.plus(Duration::from_secs(60));
         for (kind, wanted) in [
             (JobKind::Enable, [true, true, false, false, false]),
-            (JobKind::Retry { event, at: NOW }, [true; 5]),
+            (JobKind::Retry { event, at: NOW }, [false, true, true, true, true]),
             (JobKind::Replay { since: NOW, until: later }, [false, true, true, true, true]),
             (JobKind::Recover { since: NOW }, [false, false, false, true, true]),
         ] {

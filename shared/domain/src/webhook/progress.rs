@@ -53,7 +53,8 @@ pub enum NextPage {
 enum Found {
     Fresh,
     Through(Pointer),
-    ForJob,
+    /// By the rows of a job; with the pointer that leads back to it, if there is one.
+    ForJob(Option<Pointer>),
 }
 
 /// The progress of a visit.
@@ -119,9 +120,7 @@ impl LaneProgress {
         self.read_to.base = read_to.or(self.read_to.base);
         let mut taken = vec![];
         for delivery in page {
-            // A delivery with a next attempt is not fresh: its pointer leads to it.
-            let is_fresh = delivery.state == DeliveryState::Pending && delivery.next_at.is_none();
-            if is_fresh {
+            if delivery.is_fresh() {
                 let was_in_work = self.in_work.insert(HomeKey::of(delivery), Found::Fresh).is_some();
                 debug_assert!(!was_in_work, "a home row is fresh in one page only");
                 taken.push(delivery);
@@ -160,10 +159,23 @@ impl LaneProgress {
         taken
     }
 
-    /// Takes a delivery that a job asks for. Returns `false` if the visit has taken it already. A job reads after all
-    /// other deliveries are recorded ([`LaneProgress::is_idle`]), so its pages are never outdated.
+    /// Takes a delivery that a job asks for. Returns `false` if this visit attempts it anyway, or has just attempted it.
     pub fn take_for_job(&mut self, home: HomeKey) -> bool {
-        self.in_work.insert(home, Found::ForJob).is_none()
+        let is_taken = !self.may_be_outdated(home);
+        if is_taken {
+            self.in_work.insert(home, Found::ForJob(None));
+        }
+        is_taken
+    }
+
+    /// Whether a delivery is in work for a job.
+    pub fn is_for_job(&self, home: HomeKey) -> bool {
+        matches!(self.in_work.get(&home), Some(Found::ForJob(_)))
+    }
+
+    /// Whether the outcome of every delivery that was taken for a job is recorded.
+    pub fn job_is_recorded(&self) -> bool {
+        !self.in_work.values().any(|found| matches!(found, Found::ForJob(_)))
     }
 
     /// Whether a page may show an earlier state of a delivery. The visit then does not post it again.
@@ -180,9 +192,9 @@ impl LaneProgress {
 
     /// A new pointer that leads to a delivery while it is posted, if only a job led to it so far.
     pub fn lead_back(&mut self, home: HomeKey, now: Timestamp) -> Pointer {
-        debug_assert_eq!(self.in_work.get(&home), Some(&Found::ForJob));
+        debug_assert_eq!(self.in_work.get(&home), Some(&Found::ForJob(None)));
         let pointer = self.read_to.add_pointer(home, now);
-        self.in_work.insert(home, Found::Through(pointer));
+        self.in_work.insert(home, Found::ForJob(Some(pointer)));
         pointer
     }
 
@@ -201,14 +213,9 @@ impl LaneProgress {
         self.waiting_is_read && self.fresh_is_read
     }
 
-    /// Whether the outcome of every delivery that was taken is recorded.
-    pub fn is_idle(&self) -> bool {
-        self.in_work.is_empty()
-    }
-
     /// Whether nothing is left to do before [`LaneProgress::next_wait`].
     pub fn is_done(&self) -> bool {
-        self.is_idle() && self.is_read()
+        self.in_work.is_empty() && self.is_read()
     }
 
     /// When the next delivery is due that waits.
@@ -220,8 +227,8 @@ impl LaneProgress {
     pub fn watermarks(&self) -> Watermarks {
         let fresh = self.in_work.iter().find(|(_, found)| **found == Found::Fresh).map(|(home, _)| *home);
         let waiting = self.in_work.values().filter_map(|found| match found {
-            Found::Through(pointer) => Some(pointer),
-            Found::Fresh | Found::ForJob => None,
+            Found::Through(pointer) | Found::ForJob(Some(pointer)) => Some(pointer),
+            Found::Fresh | Found::ForJob(None) => None,
         });
         let before_left = waiting.chain(&self.left).min().map(|pointer| pointer.previous());
         Watermarks {

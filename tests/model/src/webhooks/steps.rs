@@ -861,7 +861,7 @@ impl Visit {
             true => vec![pointers, homes],
             false => vec![[pointers, homes].concat()],
         };
-        if let Some(position) = page.of_job.filter(|_| self.progress.is_idle()) {
+        if let Some(position) = page.of_job.filter(|_| self.progress.job_is_recorded()) {
             let position = vec![Write::Position(position)];
             match rules.has(Rule::PageBeforePosition) {
                 true => batches.push(position),

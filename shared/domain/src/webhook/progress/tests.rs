@@ -40,6 +40,7 @@ enum Reading {
     Fresh(Vec<Delivery>, Option<HomeKey>),
     Keys(Vec<Pointer>, Option<Pointer>, Option<Timestamp>),
     Waiting(Vec<(Pointer, Option<Delivery>)>, Option<Pointer>, Option<Timestamp>),
+    Job(Vec<Delivery>),
 }
 
 struct World {
@@ -49,6 +50,8 @@ struct World {
     progress: LaneProgress,
     reading: Option<Reading>,
     taken: Vec<Delivery>,
+    /// The deliveries of a job's page whose outcome is not recorded.
+    of_job: BTreeSet<HomeKey>,
     handled: Vec<Handled>,
     recording: Vec<Handled>,
 }
@@ -72,7 +75,8 @@ impl World {
         let from = Watermarks { last_wait: pointers.last().copied(), ..Watermarks::default() };
         let progress = LaneProgress::new(from);
         let (taken, handled, recording) = (vec![], vec![], vec![]);
-        Self { homes, pointers, now: 5, progress, reading: None, taken, handled, recording }
+        let of_job = BTreeSet::new();
+        Self { homes, pointers, now: 5, progress, reading: None, taken, of_job, handled, recording }
     }
 
     fn step(&mut self, step: u8, choice: u8) {
@@ -84,9 +88,12 @@ impl World {
             4 if self.progress.is_read() && self.reading.is_none() => {
                 self.progress.look_again(moment(self.now))
             }
+            5 if self.progress.is_read() && self.reading.is_none() => self.read_job(choice),
+            6 => self.record_event(choice),
             _ => self.now += u64::from(choice % 3),
         }
         self.nothing_is_lost();
+        self.jobs_are_known();
     }
 
     /// Reads the keys of a page, or the deliveries of the keys.
@@ -117,6 +124,24 @@ impl World {
         };
     }
 
+    /// Reads a page of a job, which asks for all deliveries from a place on that are not fresh.
+    fn read_job(&mut self, choice: u8) {
+        assert_eq!(self.progress.begin_read(), None);
+        let from = HomeKey::of(&delivery(choice % 8));
+        let rows = self.homes.range(from..).map(|(_, home)| home.clone());
+        let rows = rows.filter(|home| !home.is_fresh()).take(PAGE).collect();
+        self.reading = Some(Reading::Job(Self::live(rows, HomeKey::of)));
+    }
+
+    /// An event is recorded after the others.
+    fn record_event(&mut self, choice: u8) {
+        let home = delivery(16 + choice % 8);
+        let is_last = self.homes.last_key_value().is_none_or(|(last, _)| *last < HomeKey::of(&home));
+        if is_last {
+            self.homes.insert(HomeKey::of(&home), home);
+        }
+    }
+
     /// The rows of a page without those that have expired: delivery number 5 and its pointers.
     fn live<R>(rows: Vec<R>, home: impl Fn(&R) -> HomeKey) -> Vec<R> {
         rows.into_iter().filter(|row| home(row) != HomeKey::of(&delivery(EXPIRED))).collect()
@@ -129,6 +154,12 @@ impl World {
             }
             Some(Reading::Waiting(rows, last, next_due)) => {
                 self.progress.take_waiting(&rows, last, next_due).into_iter().cloned().collect()
+            }
+            Some(Reading::Job(rows)) => {
+                let is_taken = |home: &Delivery| self.progress.take_for_job(HomeKey::of(home));
+                let taken: Vec<Delivery> = rows.into_iter().filter(is_taken).collect();
+                self.of_job.extend(taken.iter().map(HomeKey::of));
+                taken
             }
             keys => return self.reading = keys,
         };
@@ -170,6 +201,7 @@ impl World {
         }
         for (delivery, _) in self.recording.drain(..) {
             self.progress.recorded(HomeKey::of(&delivery));
+            self.of_job.remove(&HomeKey::of(&delivery));
             self.homes.insert(HomeKey::of(&delivery), delivery);
         }
     }
@@ -180,6 +212,12 @@ impl World {
             delivery.state == DeliveryState::Pending && is_live(home)
         };
         self.homes.iter().filter(is_unfinished)
+    }
+
+    /// The visit knows which deliveries are in work for a job.
+    fn jobs_are_known(&self) {
+        assert_eq!(self.progress.job_is_recorded(), self.of_job.is_empty());
+        assert!(self.homes.keys().all(|home| self.progress.is_for_job(*home) == self.of_job.contains(home)));
     }
 
     /// The next visit would find every unfinished delivery, if this one ended here.
@@ -197,8 +235,13 @@ impl World {
         }
     }
 
-    /// Does all work that is left.
+    /// Does all work that is left, also of the events that were recorded last.
     fn end(&mut self) {
+        while self.reading.is_some() {
+            self.step(0, 0);
+            self.step(1, 0);
+        }
+        self.step(4, 0);
         while !self.progress.is_done() || self.reading.is_some() {
             for step in 0..4 {
                 self.step(step, 0);
@@ -206,7 +249,7 @@ impl World {
         }
         let first = self.unfinished().map(|(_, home)| home.next_at.expect("no fresh delivery is left")).min();
         assert!(first.is_none_or(|first| self.progress.next_wait().is_some_and(|next| next <= first)));
-        assert!(self.progress.is_idle() && self.taken.is_empty() && self.handled.is_empty());
+        assert!(self.taken.is_empty() && self.handled.is_empty());
     }
 }
 
@@ -218,7 +261,7 @@ proptest! {
     #[test]
     fn a_visit_finishes_each_delivery_once_and_its_watermarks_pass_none(
         waits in prop::collection::vec(prop::option::of(0_u8..8), 0..8),
-        steps in prop::collection::vec((0_u8..6, any::<u8>()), 0..80),
+        steps in prop::collection::vec((0_u8..8, any::<u8>()), 0..80),
     ) {
         let mut world = World::start(&waits);
         for (step, choice) in steps {
@@ -248,12 +291,14 @@ fn a_new_pointer_is_never_before_the_pointers_already_read() {
 fn a_job_takes_a_delivery_once_and_a_pointer_leads_back_to_it_until_it_is_recorded() {
     let mut progress = LaneProgress::new(Watermarks::default());
     let home = HomeKey::of(&delivery(1));
-    assert!(progress.take_for_job(home) && !progress.take_for_job(home) && !progress.is_idle());
+    assert!(progress.take_for_job(home) && !progress.take_for_job(home));
+    assert!(progress.is_for_job(home) && !progress.job_is_recorded());
     assert!(!progress.watermarks().is_waiting());
     let pointer = progress.lead_back(home, moment(9));
     let marks = progress.watermarks();
     assert!(marks.waited < Some(pointer) && marks.last_wait == Some(pointer));
+    assert!(progress.is_for_job(home));
     progress.recorded(home);
-    assert!(progress.is_idle());
+    assert!(progress.job_is_recorded() && !progress.take_for_job(home), "the job's page may be outdated");
     assert_eq!(progress.next_wait(), None, "the pointer is stale");
 }
