@@ -86,154 +86,61 @@ impl<F: Field> Stored for F {
     }
 }
 
-macro_rules! displayed_fields {
-    ($($name:ident)*) => {$(
+/// How the texts of types are parsed, which method makes them, and the types.
+macro_rules! fields {
+    ($($parse:expr, $show:ident => $($name:ident)+;)+) => {$($(
         impl Field for $name {
             fn from_text(text: &str) -> Result<Self, Unfit> {
-                Self::parse(text)
+                let parse: fn(&str) -> Result<Self, Unfit> = $parse;
+                parse(text)
             }
             fn to_text(&self) -> String {
-                self.to_string()
+                String::from(self.$show())
             }
         }
-    )*};
-}
-
-macro_rules! worded_fields {
-    ($($name:ident)*) => {$(
-        impl Field for $name {
-            fn from_text(text: &str) -> Result<Self, Unfit> {
-                Self::parse(text)
-            }
-            fn to_text(&self) -> String {
-                self.as_str().to_owned()
-            }
-        }
-    )*};
-}
-
-macro_rules! exposed_fields {
-    ($($name:ident)*) => {$(
-        impl Field for $name {
-            fn from_text(text: &str) -> Result<Self, Unfit> {
-                Self::parse(text)
-            }
-            fn to_text(&self) -> String {
-                self.expose().to_owned()
-            }
-        }
-    )*};
+    )+)+};
 }
 
 macro_rules! ids {
-    ($($name:ident)*) => {
-        displayed_fields! { $($name)* }
+    ($($name:ident)+) => {
+        fields! { Self::parse, to_string => $($name)+; }
         $(
             impl OfKey for $name {
                 fn placeholder() -> Self {
                     Self::from_uuid(Uuid::nil())
                 }
             }
-        )*
+        )+
     };
 }
 
-displayed_fields! { Threshold }
 ids! {
-    AttributeId ClosedValueId ContactId ConversationId EndpointId ErasureId EventId JobId KeyId LeadId MediaId MessageId TeamId
-    TemplateId UserId WorkspaceId
+    AttributeId ClosedValueId ContactId ConversationId EndpointId ErasureId EventId JobId KeyId LeadId
+    MediaId MessageId TeamId TemplateId UserId WorkspaceId
 }
-exposed_fields! { ReceiverKey SigningSecret }
-worded_fields! {
-    AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ConsentText ContactField ConversationName
-    ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileMissing FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState MessageBody MessageStatus OpenContent Override FileKind ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin ChoiceKind Forwarded ReferralField
-}
-
-impl Field for Timestamp {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        Self::parse(text).ok_or(Unfit::Value { reason: "not a moment in RFC 3339" })
-    }
-
-    fn to_text(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Field for PhoneKey {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        Ok(Self::of(text))
-    }
-
-    fn to_text(&self) -> String {
-        self.as_str().to_owned()
-    }
-}
-
-impl Field for Uuid {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        Self::try_parse(text).map_err(|_| Unfit::NotAUuid)
-    }
-
-    fn to_text(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Field for EndpointUrl {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        Self::restore(text).map_err(|_| Unfit::Value { reason: "not the URL of an endpoint" })
-    }
-
-    fn to_text(&self) -> String {
-        self.as_str().to_owned()
-    }
+fields! {
+    Self::parse, as_str =>
+        AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
+        ChoiceKind ChoiceSource ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
+        DisabledReason Email ErasureState EventType FileKind FileMissing FileName FileType Forwarded
+        JobState LandingUri Language LeadName LeadState MediaDigest MediaState MessageBody MessageStatus
+        OpenContent Override ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId
+        ReferralField SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin;
+    Self::parse, expose => ReceiverKey SigningSecret;
+    Self::parse, to_string => Threshold;
+    |text| Ok(Self::of(text)), as_str => PartError PhoneKey;
+    // It was cut to its own limit before.
+    |text| Ok(Self::cut(text, Self::MAX)), as_str => ReceivedText;
+    |text| Ok(Self::new(text)), expose => Secret;
+    |text| Ok(text.to_owned()), clone => String;
+    |text| Self::try_parse(text).map_err(|_| Unfit::NotAUuid), to_string => Uuid;
+    |text| Self::parse(text).ok_or(Unfit::Value { reason: "not a moment in RFC 3339" }), to_string => Timestamp;
+    |text| Self::restore(text).map_err(|_| Unfit::Value { reason: "not the URL of an endpoint" }), as_str => EndpointUrl;
 }
 
 impl OfKey for Slot {
     fn placeholder() -> Self {
         Self { workspace: OfKey::placeholder(), endpoint: OfKey::placeholder(), number: 0 }
-    }
-}
-
-impl Field for String {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        Ok(text.to_owned())
-    }
-
-    fn to_text(&self) -> String {
-        self.clone()
-    }
-}
-
-impl Field for Secret {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        Ok(Self::new(text))
-    }
-
-    fn to_text(&self) -> String {
-        self.expose().to_owned()
-    }
-}
-
-impl Field for PartError {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        Ok(Self::of(text))
-    }
-
-    fn to_text(&self) -> String {
-        self.as_str().to_owned()
-    }
-}
-
-impl Field for ReceivedText {
-    fn from_text(text: &str) -> Result<Self, Unfit> {
-        // It was cut to its own limit before.
-        Ok(Self::cut(text, Self::MAX))
-    }
-
-    fn to_text(&self) -> String {
-        self.as_str().to_owned()
     }
 }
 
