@@ -94,7 +94,9 @@ async fn a_customers_message_becomes_an_event_and_queues_nothing() {
         "contactId": { "S": contact },
         "channelId": { "S": "1045551234567" },
         "providerMessageId": { "S": "wamid.1" },
-        "what": { "M": { "buttonReply": { "M": { "text": { "S": "Yes" }, "payload": { "S": "p" } } } } },
+        "what": { "M": { "said": { "M": { "buttonReply": { "M": {
+            "text": { "S": "Yes" }, "payload": { "S": "p" },
+        } } } } } },
     } } } });
     (image["recipients"], image["parts"]) = (json!({ "L": [] }), json!({ "L": [] }));
     assert!(scene.relayed(&stream_event(&[received])).await);

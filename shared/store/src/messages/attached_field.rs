@@ -8,7 +8,7 @@ use crate::dynamodb::fields::{self, stored};
 
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Attached", rename_all = "camelCase")]
-struct AttachedField {
+pub(super) struct AttachedField {
     #[serde(rename = "mediaId", with = "fields::text")]
     media: MediaId,
     #[serde(with = "fields::text")]

@@ -10,6 +10,7 @@ use domain::message::received::{
 use domain::{ChannelId, ContactId, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::attached_field::AttachedField;
 use crate::dynamodb::fields::{self, stored};
 
 #[derive(Serialize, Deserialize)]
@@ -20,7 +21,7 @@ pub(crate) struct ReceivedField {
     #[serde(rename = "channelId", with = "fields::text")]
     channel: ChannelId,
     provider_message_id: String,
-    #[serde(with = "fields::Shaped::<WhatField>")]
+    #[serde(with = "WhatField")]
     what: ReceivedContent,
     #[serde(with = "fields::Shaped::<ExtrasField>", default, skip_serializing_if = "has_nothing")]
     extras: Box<Extras>,
@@ -124,27 +125,46 @@ struct OrderItemField {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(remote = "ReceivedContent", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum WhatField {
-    Text {
+    Said(#[serde(with = "SaidField")] Said),
+    File {
         #[serde(with = "fields::text")]
-        text: ReceivedText,
-    },
-    /// The angles are ten-millionths of a degree.
-    Location {
-        latitude: i32,
-        longitude: i32,
+        sent_as: SentAs,
+        #[serde(with = "FileField")]
+        file: Result<Attached, FileMissing>,
         #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        name: Option<ReceivedText>,
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        address: Option<ReceivedText>,
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        url: Option<ReceivedText>,
+        caption: Option<ReceivedText>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        voice: Option<bool>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        animated: Option<bool>,
     },
-    Contacts {
-        #[serde(with = "fields::list")]
-        cards: Vec<Card>,
+    Reaction {
+        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+        to: Option<MessageId>,
+        provider_message_id: String,
+        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+        emoji: Option<ReceivedText>,
     },
+}
+
+/// The file, or the reason why it is missing.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Result::<Attached, FileMissing>")]
+enum FileField {
+    #[serde(rename = "stored")]
+    Ok(#[serde(with = "AttachedField")] Attached),
+    #[serde(rename = "missing")]
+    Err(#[serde(with = "fields::text")] FileMissing),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Said", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum SaidField {
+    Text(#[serde(with = "fields::text")] ReceivedText),
+    Location(#[serde(with = "LocationField")] Location),
+    Contacts(#[serde(with = "fields::list")] Vec<Card>),
     ButtonReply {
         #[serde(with = "fields::text")]
         text: ReceivedText,
@@ -181,40 +201,49 @@ enum WhatField {
         #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
         source: Option<ReceivedText>,
     },
-    Order {
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        catalog_id: Option<ReceivedText>,
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        text: Option<ReceivedText>,
-        #[serde(with = "fields::list")]
-        items: Vec<OrderItem>,
-    },
-    Unsupported {
-        #[serde(with = "fields::text")]
-        kind: ReceivedText,
-    },
-    /// With the file, or the reason why it is missing.
-    File {
-        #[serde(with = "fields::text")]
-        sent_as: SentAs,
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        file: Option<Attached>,
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        missing: Option<FileMissing>,
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        caption: Option<ReceivedText>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        voice: Option<bool>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        animated: Option<bool>,
-    },
-    Reaction {
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        to: Option<MessageId>,
-        provider_message_id: String,
-        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-        emoji: Option<ReceivedText>,
-    },
+    Order(#[serde(with = "OrderField")] Order),
+    Unsupported(#[serde(with = "fields::text")] ReceivedText),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Location")]
+struct LocationField {
+    #[serde(with = "DegreesField")]
+    latitude: Degrees,
+    #[serde(with = "DegreesField")]
+    longitude: Degrees,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    name: Option<ReceivedText>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    address: Option<ReceivedText>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    url: Option<ReceivedText>,
+}
+
+/// Ten-millionths of a degree.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Degrees")]
+struct DegreesField(#[serde(getter = "ten_millionths")] i32);
+
+fn ten_millionths(degrees: &Degrees) -> i32 {
+    degrees.stored()
+}
+
+impl From<DegreesField> for Degrees {
+    fn from(DegreesField(stored): DegreesField) -> Self {
+        Self::restored(stored)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Order", rename_all = "camelCase")]
+struct OrderField {
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    catalog_id: Option<ReceivedText>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    text: Option<ReceivedText>,
+    #[serde(with = "fields::list")]
+    items: Vec<OrderItem>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -233,76 +262,4 @@ stored! {
     OrderItem = OrderItemField,
     ProviderError = ProviderErrorField,
     ReferredProduct = ReferredProductField,
-}
-
-impl From<&ReceivedContent> for WhatField {
-    fn from(what: &ReceivedContent) -> Self {
-        match what.clone() {
-            ReceivedContent::Said(said) => Self::from(said),
-            ReceivedContent::File { sent_as, file, caption, voice, animated } => {
-                let missing = file.as_ref().err().copied();
-                Self::File { sent_as, file: file.ok(), missing, caption, voice, animated }
-            }
-            ReceivedContent::Reaction { to, provider_message_id, emoji } => {
-                Self::Reaction { to, provider_message_id, emoji }
-            }
-        }
-    }
-}
-
-impl From<Said> for WhatField {
-    fn from(said: Said) -> Self {
-        match said {
-            Said::Text(text) => Self::Text { text },
-            Said::Location(Location { latitude, longitude, name, address, url }) => {
-                let [latitude, longitude] = [latitude, longitude].map(Degrees::stored);
-                Self::Location { latitude, longitude, name, address, url }
-            }
-            Said::Contacts(cards) => Self::Contacts { cards },
-            Said::ButtonReply { text, payload } => Self::ButtonReply { text, payload },
-            Said::InteractiveReply { kind, id, title, description } => {
-                Self::InteractiveReply { kind, id, title, description }
-            }
-            Said::FlowReply { name, text, flow_token, response } => {
-                Self::FlowReply { name, text, flow_token, response }
-            }
-            Said::CallPermissionReply { response, permanent, expires_at, source } => {
-                Self::CallPermissionReply { response, permanent, expires_at, source }
-            }
-            Said::Order(Order { catalog_id, text, items }) => Self::Order { catalog_id, text, items },
-            Said::Unsupported(kind) => Self::Unsupported { kind },
-        }
-    }
-}
-
-impl From<WhatField> for ReceivedContent {
-    fn from(field: WhatField) -> Self {
-        Self::Said(match field {
-            WhatField::Text { text } => Said::Text(text),
-            WhatField::Location { latitude, longitude, name, address, url } => {
-                let [latitude, longitude] = [latitude, longitude].map(Degrees::restored);
-                Said::Location(Location { latitude, longitude, name, address, url })
-            }
-            WhatField::Contacts { cards } => Said::Contacts(cards),
-            WhatField::ButtonReply { text, payload } => Said::ButtonReply { text, payload },
-            WhatField::InteractiveReply { kind, id, title, description } => {
-                Said::InteractiveReply { kind, id, title, description }
-            }
-            WhatField::FlowReply { name, text, flow_token, response } => {
-                Said::FlowReply { name, text, flow_token, response }
-            }
-            WhatField::CallPermissionReply { response, permanent, expires_at, source } => {
-                Said::CallPermissionReply { response, permanent, expires_at, source }
-            }
-            WhatField::Order { catalog_id, text, items } => Said::Order(Order { catalog_id, text, items }),
-            WhatField::Unsupported { kind } => Said::Unsupported(kind),
-            WhatField::File { sent_as, file, missing, caption, voice, animated } => {
-                let file = file.ok_or(missing.unwrap_or(FileMissing::Unavailable));
-                return Self::File { sent_as, file, caption, voice, animated };
-            }
-            WhatField::Reaction { to, provider_message_id, emoji } => {
-                return Self::Reaction { to, provider_message_id, emoji };
-            }
-        })
-    }
 }
