@@ -119,17 +119,21 @@ impl TestBucket {
     }
 }
 
+/// The settings of a client of S3 whose requests this connector answers.
+pub(crate) fn s3_over(connector: impl HttpConnector + 'static) -> aws_sdk_s3::config::Builder {
+    let connector = SharedHttpConnector::new(connector);
+    let credentials = Credentials::new(TestBucket::ACCESS_KEY, TestBucket::SECRET_KEY, None, None, "tests");
+    aws_sdk_s3::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new(TestBucket::REGION))
+        .credentials_provider(credentials)
+        .http_client(http_client_fn(move |_, _| connector.clone()))
+}
+
 impl Behind {
     fn bucket(&self, db: &TestDb, clock: Arc<dyn Clock>) -> Bucket {
-        let connector = SharedHttpConnector::new(self.clone());
         let backoff = std::time::Duration::from_millis(1);
-        let credentials =
-            Credentials::new(TestBucket::ACCESS_KEY, TestBucket::SECRET_KEY, None, None, "tests");
-        let config = aws_sdk_s3::Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new(TestBucket::REGION))
-            .credentials_provider(credentials)
-            .http_client(http_client_fn(move |_, _| connector.clone()))
+        let config = s3_over(self.clone())
             .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(backoff));
         let config = match db.is_simulated() {
             true => {

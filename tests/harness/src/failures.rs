@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aws_credential_types::Credentials;
 use aws_sdk_s3::Client;
+use aws_sdk_s3::config::StalledStreamProtectionConfig;
 use aws_sdk_s3::config::retry::RetryConfig;
-use aws_sdk_s3::config::{BehaviorVersion, Region, StalledStreamProtectionConfig};
-use aws_smithy_runtime_api::client::http::{
-    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
-};
+use aws_smithy_runtime_api::client::http::{HttpConnector, HttpConnectorFuture};
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use store::FailureBucket;
 
-use crate::TestBucket;
+use crate::bucket::s3_over;
 
 /// A failure bucket for one test. It needs no server and keeps its objects in memory. A page of a listing has two
 /// objects.
@@ -40,14 +37,7 @@ impl TestFailures {
 
     /// The bucket as the service uses it.
     pub fn bucket(&self) -> FailureBucket {
-        let connector = SharedHttpConnector::new(self.clone());
-        let credentials =
-            Credentials::new(TestBucket::ACCESS_KEY, TestBucket::SECRET_KEY, None, None, "tests");
-        let config = aws_sdk_s3::Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .region(Region::new(TestBucket::REGION))
-            .credentials_provider(credentials)
-            .http_client(http_client_fn(move |_, _| connector.clone()))
+        let config = s3_over(self.clone())
             .retry_config(RetryConfig::disabled())
             // It looks at the clock of the machine, which a simulation must not.
             .stalled_stream_protection(StalledStreamProtectionConfig::disabled())

@@ -16,9 +16,9 @@ use domain::{
     BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact,
     ContactId, Conversation, ConversationId, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
     EndpointUrl, EventFilter, External, FileType, KeyId, Lead, LeadRequest, Line, Lines, Media, MediaDigest,
-    Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override, Provider, Recipient, Scopes,
-    Secret, Team, TeamId, Template, TemplateId, TemplateScope, TrustedReceivers, User, UserId, WebOrigin,
-    WebhookEndpoint, Workspace, WorkspaceId,
+    Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override, Provider, ProviderApp,
+    ProviderAppId, Recipient, Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope,
+    TrustedReceivers, User, UserId, WebOrigin, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use edge::Api;
 use runtime::Metrics;
@@ -476,6 +476,26 @@ impl World {
             joined_at: TestClock::START,
             last_seen_at: None,
         }
+    }
+
+    /// The app that signs the webhooks in `events/`.
+    pub const APP: &str = "1042000000001";
+    /// Its secret.
+    pub const APP_SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+    /// Creates an app of the provider with the secret and the verify token of the events.
+    pub async fn provider_app(db: &TestDb, id: &str, workspace: Option<WorkspaceId>) -> ProviderApp {
+        let app = ProviderApp {
+            id: done(ProviderAppId::parse(id)),
+            workspace,
+            secret: Secret::new(Self::APP_SECRET),
+            previous: None,
+            verify_token: Secret::new("verify-token-0001"),
+            created_at: db.store().now(),
+            version: 1,
+        };
+        assert!(done(db.store().create_provider_app(&app).await));
+        app
     }
 
     /// The origin of the page that sends leads, unless a test says otherwise.

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use crate::files::unsigned;
 use crate::persons::NUMBER;
 use crate::simulation::Simulation;
-use crate::tenant::{APP, APP_SECRET, Tenant};
+use crate::tenant::Tenant;
 
 impl Simulation {
     /// Starts all clients. [`Simulation::join`] waits for those named `client`.
@@ -392,11 +392,12 @@ impl Simulation {
         change["metadata"] = json!({ "phone_number_id": line });
         let entry = json!({ "id": World::ACCOUNT, "changes": [{ "field": "messages", "value": change }] });
         let body = json!({ "object": "whatsapp_business_account", "entry": [entry] }).to_string();
-        let mut mac = Hmac::<Sha256>::new_from_slice(APP_SECRET.as_bytes()).expect("HMAC takes every key");
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(World::APP_SECRET.as_bytes()).expect("HMAC takes every key");
         mac.update(body.as_bytes());
         let signature = format!("sha256={}", domain::encoding::hex(&mac.finalize().into_bytes()));
         let event = GatewayEvent::of("provider-events-receive.json")
-            .path("appId", APP)
+            .path("appId", World::APP)
             .raw_body(&body)
             .header("X-Hub-Signature-256", &signature);
         loop {

@@ -116,7 +116,7 @@ async fn live(options: &Options) -> Report {
     let (receivers, whatsapp) = (Receivers::new(faults.clone()), WhatsApp::new(faults.clone()));
     let (sqs, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
     let failures = TestFailures::default();
-    tenant::set_up_app(&world).await;
+    World::provider_app(&world.db, World::APP, None).await;
     let mut tenants = vec![];
     for number in 0..2 {
         tenants.push(Tenant::new(number, &world, &receivers, &random).await);

@@ -5,19 +5,14 @@ use std::cell::RefCell;
 use domain::access::api_key::RateLimit;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    EndpointId, EndpointSecrets, EndpointUrl, ProviderApp, ProviderAppId, Secret, TeamId, TemplateScope,
-    TrustedReceivers, WebhookEndpoint, WorkspaceId,
+    EndpointId, EndpointSecrets, EndpointUrl, TeamId, TemplateScope, TrustedReceivers, WebhookEndpoint,
+    WorkspaceId,
 };
 use harness::{GatewayEvent, World};
 
 use crate::ledger::Ledger;
 use crate::random::Random;
 use crate::receivers::Receivers;
-
-/// The app that signs WhatsApp's webhooks.
-pub(crate) const APP: &str = "1042000000001";
-/// Its secret.
-pub(crate) const APP_SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 /// What a tenant's second key permits.
 pub(crate) const FLOOD: RateLimit = RateLimit { per_second: 1, burst: 3 };
@@ -99,18 +94,4 @@ impl Tenant {
             .header("x-api-key", &self.key)
             .path("workspaceId", self.workspace)
     }
-}
-
-/// Sets up the app that signs WhatsApp's webhooks.
-pub(crate) async fn set_up_app(world: &World) {
-    let app = ProviderApp {
-        id: ProviderAppId::parse(APP).expect("an app"),
-        workspace: None,
-        secret: Secret::new(APP_SECRET),
-        previous: None,
-        verify_token: Secret::new("verify-token-0001"),
-        created_at: world.db.store().now(),
-        version: 1,
-    };
-    assert!(world.db.store().create_provider_app(&app).await.expect("an app"));
 }

@@ -8,9 +8,8 @@ mod verification;
 
 use std::time::Duration;
 
-use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
 use edge::provider::WebhookRequest;
-use harness::{Answer, GatewayEvent, TestDb, TestFailures, TestQueue};
+use harness::{Answer, GatewayEvent, TestDb, TestFailures, TestQueue, World};
 use hmac::{Hmac, KeyInit, Mac};
 use provider_events::{Apps, ProviderEvents};
 use queue::{Inbound, InboundQueue};
@@ -19,10 +18,8 @@ use runtime::metrics::Kept;
 use serde_json::json;
 use sha2::Sha256;
 
-/// The app of the events in `events/`.
-pub(crate) const APP: &str = "1042000000001";
-/// Its secret.
-pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const APP: &str = World::APP;
+pub(crate) const SECRET: &str = World::APP_SECRET;
 
 /// A deployment with one app, and the function.
 pub(crate) struct Site {
@@ -47,23 +44,8 @@ impl Site {
             metrics,
         };
         let site = Self { db, queue, failures, function, counted };
-        site.app(APP, None).await;
+        World::provider_app(&site.db, APP, None).await;
         site
-    }
-
-    /// Creates an app with the secret and the verify token of the events.
-    pub(crate) async fn app(&self, id: &str, workspace: Option<WorkspaceId>) -> ProviderApp {
-        let app = ProviderApp {
-            id: ProviderAppId::parse(id).unwrap(),
-            workspace,
-            secret: Secret::new(SECRET),
-            previous: None,
-            verify_token: Secret::new("verify-token-0001"),
-            created_at: self.db.store().now(),
-            version: 1,
-        };
-        assert!(self.db.store().create_provider_app(&app).await.unwrap());
-        app
     }
 
     pub(crate) async fn send(&self, event: GatewayEvent) -> Answer {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::inbound::quarantine::QuarantineReason;
 use domain::{ProviderApp, Secret, WorkspaceId};
 use edge::provider::WebhookRequest;
-use harness::{GatewayEvent, fixture};
+use harness::{GatewayEvent, World, fixture};
 use serde_json::json;
 
 use crate::{APP, SECRET, Site, signature, webhook};
@@ -179,7 +179,7 @@ async fn an_item_that_the_queue_refuses_is_kept_and_the_others_are_on_the_queue(
 async fn an_app_of_one_workspace_says_so_on_the_queue() {
     let site = Site::start().await;
     let workspace = WorkspaceId::parse("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90").unwrap();
-    site.app("77", Some(workspace)).await;
+    World::provider_app(&site.db, "77", Some(workspace)).await;
     let body = webhook(1);
     let event = GatewayEvent::of("provider-events-receive.json").raw_body(&body).path("appId", "77");
     let answer = site.send(event.header("X-Hub-Signature-256", &signature(&body, SECRET))).await;

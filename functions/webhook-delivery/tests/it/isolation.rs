@@ -7,14 +7,14 @@ use domain::{
     EndpointId, EndpointUrl, Event, LaneId, Slot, Track, TrustedReceivers, WebhookEndpoint, Workspace,
 };
 use futures::future::join_all;
-use harness::{TestClock, TestDb, TestQueue, context, queue_fixture};
+use harness::{TestClock, TestDb, TestQueue, World, context, queue_fixture};
 use lambda_runtime::LambdaEvent;
 use runtime::metrics::Metrics;
 use store::NewEvent;
 use uuid::Uuid;
 use webhook_delivery::{Answer, Engine, Post, Transport, Unanswered};
 
-use crate::world::{BODY, RESCUE, TIMEOUT, event, least, queues, rules, secrets, webhook, workspace};
+use crate::world::{BODY, RESCUE, TIMEOUT, event, least, queues, rules, webhook, workspace};
 
 /// Receivers of which some never answer.
 #[derive(Clone, Default)]
@@ -88,7 +88,7 @@ async fn five_hundred_deliveries_to_a_black_hole_delay_none_of_a_thousand_others
     };
     for n in 0..=HEALTHY {
         let workspace = db.store().workspace(workspace()).await.unwrap().unwrap();
-        assert!(db.store().create_endpoint(&workspace, &named(n), &secrets(7)).await.unwrap());
+        assert!(db.store().create_endpoint(&workspace, &named(n), &World::endpoint_secrets()).await.unwrap());
     }
     let (metrics, _) = Metrics::kept(db.clock().clone());
     let sqs = TestQueue::default();

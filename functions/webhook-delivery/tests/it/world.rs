@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsEvent;
 use domain::lane::LaneKind;
-use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
+use domain::webhook::DisabledReason;
 use domain::{
-    Attempt, Delivery, DeliveryId, DeliveryState, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
-    EndpointUrl, Event, EventFilter, EventId, EventType, HomeKey, Job, JobId, JobKind, LaneId, RetrySchedule,
-    Slot, Timestamp, Track, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId,
+    Attempt, Delivery, DeliveryId, DeliveryState, EndpointId, Event, EventId, EventType, HomeKey, Job, JobId,
+    JobKind, LaneId, RetrySchedule, Slot, Timestamp, Track, TrustedReceivers, WebhookEndpoint, Workspace,
+    WorkspaceId,
 };
 use harness::{Call, Death, TestClock, TestDb, TestQueue, context, failed_messages, queue_event};
 use lambda_runtime::LambdaEvent;
@@ -62,7 +62,8 @@ impl World {
         let (metrics, counted) = Metrics::kept(db.clock().clone());
         let workspace = Workspace::new(workspace(), "Acme", TestClock::START).unwrap();
         assert!(db.store().create_workspace(&workspace).await.unwrap());
-        assert!(db.store().create_endpoint(&workspace, &webhook(), &secrets(7)).await.unwrap());
+        let secrets = harness::World::endpoint_secrets();
+        assert!(db.store().create_endpoint(&workspace, &webhook(), &secrets).await.unwrap());
         let engine = Engine {
             store: db.store_of("webhook-delivery"),
             queues: queues(&sqs),
@@ -374,25 +375,7 @@ pub(crate) fn slot() -> Slot {
 }
 
 pub(crate) fn webhook() -> WebhookEndpoint {
-    WebhookEndpoint {
-        id: endpoint(),
-        workspace_id: workspace(),
-        url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
-        state: EndpointState::Enabled,
-        filter: EventFilter::All,
-        caps: EndpointCaps::default(),
-        slots: 1,
-        forgets_before: None,
-        created_at: TestClock::START,
-        version: 1,
-    }
-}
-
-pub(crate) fn secrets(byte: u8) -> EndpointSecrets {
-    EndpointSecrets {
-        api_key: ReceiverKey::parse("customer-key").unwrap(),
-        signing: SigningSecrets::only(SigningSecret::from_entropy([byte; 32])),
-    }
+    harness::World::endpoint(workspace(), endpoint())
 }
 
 /// An event with its own time: this many milliseconds after the test began.

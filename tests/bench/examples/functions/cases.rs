@@ -8,9 +8,7 @@ use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::data::{
-    LINE, age_settings, inbound, named, now, phone, provider_app, reached, say, sent, someone,
-};
+use crate::data::{LINE, age_settings, inbound, named, now, phone, reached, say, sent, someone};
 
 /// A function and one of its tasks.
 pub(crate) struct Case {
@@ -327,7 +325,7 @@ async fn events(
             vec![queue_fixture("uploads.json", &[body]).to_string(); count]
         }
         What::ProviderStatus => {
-            provider_app(world).await;
+            World::provider_app(&world.db, World::APP, None).await;
             vec![fixture_text("provider-events-receive.json"); count]
         }
         What::InboxStatus => {

@@ -4,10 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use domain::retry::Jitter;
 use domain::sending::{End, SendSchedule};
-use domain::{
-    Cellphone, Contact, Conversation, Email, LaneId, MessageId, PartId, PersonName, ProviderApp,
-    ProviderAppId, Secret, Timestamp,
-};
+use domain::{Cellphone, Contact, Conversation, Email, LaneId, MessageId, PartId, PersonName, Timestamp};
 use harness::{World, fixture, queue_fixture};
 use serde_json::{Value, json};
 use store::{ConversationLane, Lease, Table};
@@ -87,18 +84,4 @@ pub(crate) async fn age_settings(world: &World) {
 pub(crate) fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
     Timestamp::from_millis(i64::try_from(since_1970).unwrap())
-}
-
-/// Creates the app whose secret signed the event in `events/provider-events-receive.json`.
-pub(crate) async fn provider_app(world: &World) {
-    let app = ProviderApp {
-        id: ProviderAppId::parse("1042000000001").unwrap(),
-        workspace: None,
-        secret: Secret::new("0123456789abcdef0123456789abcdef"),
-        previous: None,
-        verify_token: Secret::new("verify-token-0001"),
-        created_at: world.db.store().now(),
-        version: 1,
-    };
-    assert!(world.db.store().create_provider_app(&app).await.unwrap());
 }
