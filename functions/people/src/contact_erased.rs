@@ -5,14 +5,17 @@ use edge::view;
 use queue::{Queues, Wake};
 use store::{NewEvent, Store, StoreError};
 
-use crate::job::Result;
-
 /// How long after this the sweeper queues a lane whose message was lost.
 const FIRST_DUE: std::time::Duration = std::time::Duration::from_secs(120);
 
 /// Records the event of an erased contact with its deliveries, and wakes their lanes. A repeat only wakes them again.
 /// A message that a queue does not accept is left to the sweeper.
-pub(crate) async fn record(store: &Store, queues: &Queues, of: &Erasure, contact: ContactId) -> Result {
+pub(crate) async fn record(
+    store: &Store,
+    queues: &Queues,
+    of: &Erasure,
+    contact: ContactId,
+) -> Result<(), StoreError> {
     let workspace = of.workspace_id;
     let event = Event::of_change(EventType::ContactErased, workspace, contact.as_uuid(), 1, of.asked_at);
     let slots = match store.recorded_event(workspace, event.id).await? {
@@ -29,7 +32,7 @@ pub(crate) async fn record(store: &Store, queues: &Queues, of: &Erasure, contact
                 view::event_body(&event, &payload).map_err(|error| StoreError::Failed(error.into()))?;
             let new =
                 NewEvent { event: event.clone(), about: None, request: None, body, slots: slots.clone() };
-            store.record_events(&[new]).await.into_iter().collect::<std::result::Result<(), _>>()?;
+            store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>()?;
             slots
         }
     };

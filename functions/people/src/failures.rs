@@ -3,8 +3,6 @@
 use serde_json::Value;
 use store::{FailureBucket, StoreError};
 
-use crate::job::Stop;
-
 /// The texts by which a record is recognised as the person's: ids, numbers and addresses. A record is searched as a whole, because
 /// it has the form that the row had when the relay failed, which later code may not be able to read.
 pub struct Needles(Vec<String>);
@@ -57,15 +55,6 @@ pub enum Unreadable {
 impl From<StoreError> for Unreadable {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
-    }
-}
-
-impl From<Unreadable> for Stop {
-    fn from(unreadable: Unreadable) -> Self {
-        match unreadable {
-            Unreadable::Store(error) => Self::Store(error),
-            Unreadable::Object { key, .. } => Self::Unreadable(key),
-        }
     }
 }
 

@@ -10,53 +10,26 @@
 //! repeated: a visit that dies is continued by the next one.
 
 mod contact_erased;
+mod engine;
 pub mod events;
 pub mod failures;
 mod job;
 mod pass;
+mod stop;
+mod visit;
 
 use std::time::Duration;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
-use domain::{LaneKind, MediaId, Message};
+use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
-use queue::{InvocationBudget, Queues};
-use runtime::Metrics;
 use runtime::metrics::PersonJobs;
-use store::{Bucket, FailureBucket, Leased, Store, StoreError};
+use store::{Leased, StoreError};
 use worker::{VisitEnd, VisitLoop, Visitor};
 
-/// The dependencies of this function.
-pub struct Engine {
-    /// The tables.
-    pub store: Store,
-    /// Where the next visits are queued, and those of webhook lanes with an event about an erasure.
-    pub queues: Queues,
-    /// The bucket of files.
-    pub media: Bucket,
-    /// The bucket of the records that the relay could not process.
-    pub failures: FailureBucket,
-    /// The settings of a deployment for jobs.
-    pub rules: Rules,
-    /// Counts jobs that are late.
-    pub metrics: Metrics,
-}
+use crate::engine::Invocation;
 
-/// The settings of a deployment for jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// The time between the passes of an erasure. It outlasts every invocation.
-    pub settle: Duration,
-    /// How long a lease lasts; it is longer than the function may run.
-    pub lease: Duration,
-    /// How long after a lane's queue message the sweeper queues the lane again.
-    pub rescue: Duration,
-}
-
-impl Rules {
-    /// How long a lease lasts on AWS: half a minute longer than the function may run.
-    pub const LEASE: Duration = Duration::from_secs(330);
-}
+pub use engine::{Engine, Rules};
 
 /// The time that a step of a job may take: the largest one reads all events of a workspace.
 const LONGEST_STEP: Duration = Duration::from_secs(60);
@@ -74,22 +47,10 @@ impl Engine {
     }
 }
 
-/// The visits of one invocation.
-struct Invocation<'a> {
-    engine: &'a Engine,
-    budget: InvocationBudget,
-    counted: PersonJobs,
-}
-
 impl Visitor for Invocation<'_> {
     const KIND: LaneKind = LaneKind::Person;
 
     async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {
-        job::visit(self, lane).await
+        visit::visit(self, lane).await
     }
-}
-
-/// The files of a message.
-pub fn files_of(message: &Message) -> Vec<MediaId> {
-    message.files().iter().map(|file| file.media).collect()
 }

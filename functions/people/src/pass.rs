@@ -17,8 +17,8 @@ use uuid::Uuid;
 use crate::contact_erased;
 use crate::events::{AFTER, Subject};
 use crate::failures::{Holding, Needles};
-use crate::files_of;
-use crate::job::{Job, Result, Stop};
+use crate::job::Job;
+use crate::stop::{Result, Stop};
 
 /// The namespace of the ids that stand for objects of the failure bucket.
 const OBJECTS: Uuid = Uuid::from_u128(0xc64a_0f3e_81b7_4d29_9e05_7ab1_f2d8_6c13);
@@ -155,7 +155,7 @@ impl Pass<'_, '_> {
         let (store, person) = (self.store(), &self.person);
         let erased = self.erased_messages(whole);
         let is_alone = self.is_alone(whole);
-        let files: BTreeSet<MediaId> = erased.iter().flat_map(|message| files_of(message)).collect();
+        let files: BTreeSet<MediaId> = erased.iter().flat_map(|message| message.file_ids()).collect();
         // In a conversation that stays, the person leaves after the request. So the event of the leaving is after the moment
         // up to which the events of this conversation are redacted, and the others' events stay readable.
         let now = store.now().max(self.erasure().asked_at.plus(AFTER));

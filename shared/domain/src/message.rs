@@ -282,6 +282,11 @@ impl Message {
         }
     }
 
+    /// The ids of the files of the message.
+    pub fn file_ids(&self) -> Vec<MediaId> {
+        self.files().iter().map(|file| file.media).collect()
+    }
+
     /// The index of the first part that is not final.
     pub fn part_at_hand(&self) -> Option<usize> {
         self.parts.iter().position(|part| !part.status.is_final())

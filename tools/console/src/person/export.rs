@@ -12,7 +12,6 @@ use domain::{
 use edge::view;
 use people::events::Subject;
 use people::failures::{Holding, Needles};
-use people::files_of;
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::{EventAbout, Found, PersonConversation, Store};
@@ -152,7 +151,7 @@ impl Export<'_> {
             let mut messages = vec![];
             for message in whole.messages.iter().filter(|message| self.shows(message, &whole)) {
                 messages.push(self.message(message)?);
-                files.extend(files_of(message));
+                files.extend(message.file_ids());
             }
             let conversation = whole.conversation.as_ref().map(|of| self.conversation(of)).transpose()?;
             let mut shown = json!({
