@@ -680,7 +680,8 @@ mod tests {
             InboxItemsDropped Count -, InboxPiecesDeferred Count -, InboundFilesMissing Count -, \
             InboxMovesRefused Count -, ProviderChangesSeen Count -, DueSwept Count What, Rescued Count What, \
             NotSwept Count What, SendsAccepted Count Function, SendsFailed Count Function, \
-            SendsUnknown Count Function, SendsRetried Count Function, LeadsAccepted Count -, LeadsRejected Count -, \
+            SendsUnknown Count Function, SendsRetried Count Function, PersonJobsLate Count -, \
+            LeadsAccepted Count -, LeadsRejected Count -, \
             CaptchaMisconfigured Count -, CaptchaUnavailable Count -, RequestTime Milliseconds Function, \
             Refused4xx Count Function, Failed5xx Count Function, RateLimited Count Function, Forbidden Count Reason";
         let all = || FAMILIES.iter().copied().flatten();

@@ -31,6 +31,7 @@ const OURS: &[&str] = &[
     "leads",
     "message_sender",
     "messages",
+    "people",
     "portal",
     "provider",
     "provider_events",

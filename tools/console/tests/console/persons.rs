@@ -390,7 +390,7 @@ async fn visit(desk: &Desk, workspace: &str, erasure: &str) {
 }
 
 /// Asks for an erasure, and visits it once. Returns it after that.
-async fn erased(desk: &Desk, workspace: &str, who: &[&str]) -> Value {
+pub(crate) async fn erased(desk: &Desk, workspace: &str, who: &[&str]) -> Value {
     let erase = ["person", "erase", "--workspace", workspace, "--yes"];
     let asked = desk.json(&[&erase[..], who].concat()).await;
     let id = asked["erasureId"].as_str().unwrap();

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use store::{InboundStored, NewInbound, Store, Table};
 
 use crate::Desk;
+use crate::persons;
 
 /// A conversation of Ana and Bob, in which each wrote a message; Ana's second is a place.
 struct Scene {
@@ -155,8 +156,7 @@ async fn what_a_customer_wrote_is_exported_and_erased_with_the_customer_alone() 
     assert!(text.contains("Ana was here") && text.contains("\"latitude\": 40.5"), "{text}");
     assert!(!text.contains("Bob was here") && text.matches("lastInboundAt").count() == 1, "{text}");
 
-    let erase = ["person", "erase", "--workspace", &workspace, "--contact", &ana, "--yes"];
-    let erased = scene.desk.json(&erase).await;
+    let erased = persons::erased(&scene.desk, &workspace, &["--contact", &ana]).await;
     assert_eq!(erased["erased"]["messages"], 2);
     let store = scene.desk.db.store();
     let left = store.messages_before(scene.shared.workspace_id, scene.shared.id, None, 9).await.unwrap();
