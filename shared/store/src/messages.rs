@@ -11,6 +11,7 @@ pub(crate) mod received_ids;
 mod reports;
 pub(crate) mod row;
 mod summary;
+pub(crate) mod template_read;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

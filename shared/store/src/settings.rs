@@ -8,7 +8,7 @@ pub(crate) mod lines;
 pub(crate) mod provider_apps;
 pub(crate) mod remembered;
 pub(crate) mod teams;
-pub(crate) mod template_list;
+mod template_list;
 pub(crate) mod templates;
 pub(crate) mod users;
 pub(crate) mod workspaces;

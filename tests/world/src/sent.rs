@@ -16,7 +16,8 @@ use crate::tenant::Tenant;
 use crate::whatsapp::Called;
 
 impl Simulation {
-    /// No part is sent twice or out of order, and no part is called for again unless the answer allowed it.
+    /// No part is sent twice or out of order, and no part is called for again unless the answer allowed it, or the visitor sent
+    /// the lead again.
     pub(crate) fn check_calls(&self, messages: &[Value]) {
         let numbers: BTreeMap<&str, u64> = messages
             .iter()
@@ -54,7 +55,7 @@ impl Simulation {
         }
         for calls in of_part.values() {
             for pair in calls.windows(2) {
-                if !pair[0].may_be_repeated() {
+                if !pair[0].may_be_repeated() && !pair[0].may_be_taken_up() {
                     self.breaks(format!("a part is called for again: {pair:?}"));
                 }
             }

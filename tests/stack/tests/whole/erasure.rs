@@ -21,7 +21,7 @@ async fn over(stack: &Stack, erasing: &Workspace, id: &Value, state: &str) -> An
 
 #[tokio::test]
 async fn one_request_erases_a_person_and_leaves_a_receipt() {
-    let stack = Stack::start("erasure", &["ErasureSettleSeconds=1"]).await;
+    let stack = Stack::start("erasure", &[]).await;
     let workspace = stack.workspace("Erasure");
     let contact = stack.contact(&workspace, "Grace", "grace@example.com", PHONE);
     let other = stack.contact(&workspace, "Ada", "ada@example.com", "+34600111998");
