@@ -35,6 +35,7 @@ OF_EXAMPLES = {
     "5a7d9f0e-41b2-4b3f-9d0e-8c6c7f1e2d3c": MADE["messageId"],
     "9c1b1f0a-0d5e-4f43-8a55-6c2c1f1f4b77": MADE["mediaId"],
     "2b6f0c4e-8d1a-5e37-9c5b-7a1d3f5e9b0c": MADE["erasureId"],
+    "6e1c9f3a-4b7d-5a20-8c6e-0f2b4d6a8c1e": MADE["erasureId"],
     "a18eabcd-ae14-4325-9568-1c361b76a862": WORKSPACE["contacts"][0]["id"],
     "2f24fcc0-e1da-40d4-a496-7dcd00f4546d": WORKSPACE["users"][0]["id"],
     "ada.okafor@example.com": WORKSPACE["users"][0]["email"],
@@ -96,6 +97,8 @@ def before_call(context, case, kwargs):
             case.headers["Idempotency-Key"] = f"order-{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(case.body))}"
         if case.operation.label.endswith("campaign-leads"):
             case.body = lead(case.body)
+        if case.operation.label.endswith("/messages") and isinstance(case.body, dict):
+            case.body = with_values(case.body)
         if case.operation.label.endswith("/files") and isinstance(case.body, list):
             case.body = [file(item) for item in case.body]
 
@@ -113,6 +116,14 @@ def real(name, value):
         case str() if is_uuid(value) and name in REAL and value not in THERE and (number := int(value.replace("-", ""), 16)) % 3:
             return REAL[name][number % len(REAL[name])]
     return value
+
+
+def with_values(body):
+    """The template of the example has other places than the stack's template that stands for it."""
+    sent = body.get("template")
+    if isinstance(sent, dict) and isinstance(sent.get("parameters"), dict) and "city" in sent["parameters"]:
+        return body | {"template": sent | {"parameters": {"booking": "4711"}}}
+    return body
 
 
 def erases(body):
@@ -183,6 +194,9 @@ BEYOND_SCHEMAS = [
     # An attribute occurs at most once in both lists together.
     (r"body\.customAttributes\.(open|closed)Attributes\.\d+\.customAttributeId", "value_error"),
     (r"body\.customAttributes", "too_long"),
+    # A template goes alone and to the customers. Its values have a limit together.
+    (r"body\.template", "value_error"),
+    (r"body\.(template\.)?parameters", "string_too_long"),
     # The limit applies to the participants after the change.
     (r"body\.participants\.(externals|internals)\.add", "too_long"),
 ]

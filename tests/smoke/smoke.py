@@ -44,7 +44,7 @@ TOO_LARGE = "SERVICE_FILE_0903"
 OVER_THE_LIMIT = b"\0" * (500 * 1024 + 1)
 PATIENCE_SECONDS = 120
 # The functions that send to the queues that invoke them.
-SEND_TO_THEMSELVES = ("webhook-delivery", "message-sender", "lead-sender", "inbox")
+SEND_TO_THEMSELVES = ("webhook-delivery", "message-sender", "lead-sender", "people", "inbox")
 # With one post a second, an invocation of webhook-delivery makes seven, and Lambda ends a chain of 16 invocations.
 DRAINED_EVENTS, DRAINED_LOCALLY = 150, 10
 ORIGIN = "https://www.example.com"
