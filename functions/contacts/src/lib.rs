@@ -11,14 +11,12 @@ use lambda_http::{Body, Response};
 
 /// Handles one request to a route of this function.
 pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
-    if let ("GET", Some(_)) = (request.method(), request.path("erasureId")) {
-        return api.answer(request, Scope::ContactsErase, erase::get).await;
-    }
-    match (request.method(), request.path("contactId")) {
-        ("GET", None) => api.answer(request, Scope::ContactsRead, list::list).await,
-        ("GET", Some(_)) => api.answer(request, Scope::ContactsRead, get::get).await,
-        ("PATCH", Some(_)) => api.answer(request, Scope::ContactsWrite, update::update).await,
-        ("POST", Some(_)) => api.answer(request, Scope::ContactsErase, erase::erase).await,
+    match (request.method(), request.path("contactId"), request.path("erasureId")) {
+        ("GET", None, None) => api.answer(request, Scope::ContactsRead, list::list).await,
+        ("GET", Some(_), None) => api.answer(request, Scope::ContactsRead, get::get).await,
+        ("PATCH", Some(_), None) => api.answer(request, Scope::ContactsWrite, update::update).await,
+        ("POST", Some(_), None) => api.answer(request, Scope::ContactsErase, erase::erase).await,
+        ("GET", None, Some(_)) => api.answer(request, Scope::ContactsErase, erase::get).await,
         _ => api.no_such_route(request),
     }
 }

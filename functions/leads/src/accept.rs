@@ -34,7 +34,8 @@ pub(crate) struct WorkspaceRead<'a> {
 ///
 /// If the lookup of earlier leads was not part of the first read, it runs at the same time as the captcha check. For a
 /// repeat, the function reads the first lead, and queues it again if it ended without a message. If the operator set
-/// caps, another round trip counts a new lead. The last round trip stores it. The write detects a token or lead that a concurrent request stored.
+/// caps, another round trip counts a new lead. The last round trip stores it. The write detects a token or lead that a
+/// concurrent request stored.
 pub(crate) async fn accept<V: Verifier>(
     leads: &Leads<V>,
     (request, token): (LeadRequest, &str),

@@ -71,10 +71,13 @@ pub enum Rejection {
     Above(i64),
     /// The value is neither `true` nor `false`.
     NotBool,
-    /// The endpoint does not have this query parameter. The value lists the ones it has.
-    Unknown(&'static [&'static str]),
-    /// The object may only have the named fields.
-    UnknownField(&'static [&'static str]),
+    /// The endpoint has no query parameter or field of this name.
+    Unknown {
+        /// `query parameter` or `field`.
+        what: &'static str,
+        /// The names that it has.
+        allowed: &'static [&'static str],
+    },
     /// The text is invalid for its field.
     Unfit(Unfit),
     /// The value is refused for this reason.
@@ -112,11 +115,8 @@ impl Rejection {
                 ("less_than_equal", format!("Input should be at most {le}"), json!({"le": le}))
             }
             Self::NotBool => ("bool_parsing", "Input should be true or false".into(), json!({})),
-            Self::Unknown(allowed) => {
-                ("extra_forbidden", "Unknown query parameter".into(), json!({"allowed": allowed}))
-            }
-            Self::UnknownField(allowed) => {
-                ("extra_forbidden", "Unknown field".into(), json!({"allowed": allowed}))
+            Self::Unknown { what, allowed } => {
+                ("extra_forbidden", format!("Unknown {what}"), json!({"allowed": allowed}))
             }
             Self::Refused(reason) => value_error(reason),
             Self::Mismatch { reason, expected } => (
@@ -256,7 +256,10 @@ impl<'a> Node<'a> {
     pub fn only(self, form: &mut Form, allowed: &'static [&'static str]) -> Self {
         for (name, value) in self.value.and_then(Value::as_object).into_iter().flatten() {
             if !allowed.contains(&name.as_str()) {
-                form.fail(&self.child(name.clone(), Some(value)), Rejection::UnknownField(allowed));
+                form.fail(
+                    &self.child(name.clone(), Some(value)),
+                    Rejection::Unknown { what: "field", allowed },
+                );
             }
         }
         self
@@ -373,7 +376,7 @@ impl Query {
             let value = Value::String(value.clone());
             let at = Node::root("query", None).child(name.clone(), Some(&value));
             if !allowed.contains(&name.as_str()) {
-                form.fail(&at, Rejection::Unknown(allowed));
+                form.fail(&at, Rejection::Unknown { what: "query parameter", allowed });
             } else if self.pairs[..index].iter().any(|(earlier, _)| earlier == name) {
                 form.fail(&at, Rejection::Refused("the parameter is repeated"));
             }

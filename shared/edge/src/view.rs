@@ -187,7 +187,7 @@ views! {
     }
 
     /// What goes with a contact, when it had each of its numbers, and when others had one of them.
-    contact_preview(found: &'a ContactPreview) -> ContactPreviewView<'a> {
+    pub contact_preview(found: &'a ContactPreview) -> ContactPreviewView<'a> {
         contact_id: String = found.contact.to_string(),
         counts: &'a BTreeMap<String, u64> = &found.counts,
         numbers: Vec<TenureView> = found.numbers.iter().map(tenure).collect(),

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use domain::person::erasure::{ContactPreview, Preview};
 use domain::{Cellphone, ContactId, Email, Erasure, ErasureId, LeadId, Person, Tenure, WorkspaceId};
+use edge::view::contact_preview;
 use serde_json::{Value, json};
 
 use crate::arguments::InWorkspace;
@@ -208,22 +209,10 @@ fn previewed(preview: &Preview) -> View {
         let until = tenure.to.map_or_else(|| "now".to_owned(), |to| to.to_string());
         format!("{} from {} until {until}", tenure.contact, tenure.from)
     };
-    let as_json = |tenure: &Tenure| {
-        let to = tenure.to.map(|to| to.to_string());
-        json!({ "contactId": tenure.contact.to_string(), "from": tenure.from.to_string(), "to": to })
-    };
-    let contact = |of: &ContactPreview| {
-        json!({
-            "contactId": of.contact.to_string(),
-            "counts": of.counts,
-            "numbers": of.numbers.iter().map(as_json).collect::<Vec<_>>(),
-            "others": of.others.iter().map(as_json).collect::<Vec<_>>(),
-        })
-    };
     let leads: Vec<String> = preview.nobodys_leads.iter().map(LeadId::to_string).collect();
     let times = |of: fn(&ContactPreview) -> &Vec<Tenure>| preview.contacts.iter().flat_map(of).map(time);
     View::new()
-        .json("contacts", preview.contacts.iter().map(contact).collect::<Vec<_>>())
+        .json("contacts", json!(preview.contacts.iter().map(contact_preview).collect::<Vec<_>>()))
         .lines("had the numbers", times(|of| &of.numbers))
         .lines("others had them", times(|of| &of.others))
         .value("nobodysLeads", "leads of nobody", leads)

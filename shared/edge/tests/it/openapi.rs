@@ -199,7 +199,7 @@ fn the_types_of_validation_failures_match_those_of_the_form() {
         Rejection::Below(1),
         Rejection::Above(1),
         Rejection::NotBool,
-        Rejection::Unknown(&[]),
+        Rejection::Unknown { what: "field", allowed: &[] },
         Rejection::Refused(""),
         Rejection::Unfit(Unfit::TooShort { min: 1 }),
         Rejection::Unfit(Unfit::TooLong { max: 1 }),

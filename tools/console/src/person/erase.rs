@@ -22,11 +22,9 @@ pub(crate) async fn ask(
     let (store, now) = (&console.store, console.store.now());
     let is_contacts = person.unheld.is_empty() && person.leads.is_empty() && !person.contacts.is_empty();
     let mut new = Erasure::of_contacts(person.contacts.clone(), workspace, is_preview, OPERATOR, now);
-    if is_contacts {
-        let before = store.erasure(workspace, new.id).await?;
-        if let Some(before) = before.filter(|before| !before.is_preview) {
-            return Ok(before);
-        }
+    let mut seen = if is_contacts { store.erasure(workspace, new.id).await? } else { None };
+    if let Some(before) = seen.take_if(|before| !before.is_preview) {
+        return Ok(before);
     }
     let found = store.find_person(workspace, person.clone()).await?;
     // While an erasure runs, its contacts may be gone already, and the number alone leads to what is left.
@@ -43,8 +41,8 @@ pub(crate) async fn ask(
         let leads = if person.contacts.is_empty() { leads } else { BTreeSet::new() };
         let key = store.person_key().await?;
         new = Erasure::of_person(&person, &leads, &key, workspace, is_preview, OPERATOR, now);
+        seen = store.erasure(workspace, new.id).await?;
     }
-    let seen = store.erasure(workspace, new.id).await?;
     Ok(store.ask_erasure(&new, seen.as_ref(), (!is_contacts).then_some(&person)).await?)
 }
 
