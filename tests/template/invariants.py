@@ -415,7 +415,7 @@ OUTPUTS = {
 RELAYED = {
     "contacts": [
         {"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}},
-        {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["erasure"]}, "state": {"S": ["ASKED"]}}}},
+        {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["erasure", "merge"]}, "state": {"S": ["ASKED"]}}}},
     ],
     "conversations": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
     "messages": [

@@ -99,7 +99,7 @@ def test_the_queues_events_name_a_lane_and_nothing_else():
         "messaging-webhook-deliveries": ("webhook", {"workspaceId", "endpointId", "slot"}),
         "messaging-message-sends": ("conversation", {"workspaceId", "conversationId"}),
         "messaging-lead-sends": ("lead", {"workspaceId", "leadId"}),
-        "messaging-person-jobs": ("person", {"workspaceId", "erasureId"}),
+        "messaging-person-jobs": ("person", {"workspaceId", "jobId"}),
     }
     # S3 sends these itself. The file is one byte larger than an image may be.
     assert uploads == [("ObjectCreated:Put", 16_777_217)]

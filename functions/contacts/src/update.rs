@@ -35,7 +35,7 @@ async fn merge(
     write_id: &str,
 ) -> Result<Option<Reply>, ApiError> {
     let (store, workspace) = (call.store(), call.workspace());
-    let ContactRead { contact, definitions, named } =
+    let ContactRead { contact, definitions, named, .. } =
         store.contact_read(workspace, id, update.owner.as_set()).await?;
     let current = contact.ok_or(ApiError::NotFound(Resource::Contact))?;
     let now = store.now();

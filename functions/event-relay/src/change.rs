@@ -139,7 +139,7 @@ impl BatchWork {
             }
             Some(Image::Asked(lane)) => self.wake(lane),
             Some(Image::Choices(choices)) => self.changes.extend(of_choices(None, &choices)),
-            Some(Image::Media(..)) | None => {}
+            Some(Image::Media(..) | Image::Merged(..)) | None => {}
         }
     }
 

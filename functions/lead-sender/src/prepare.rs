@@ -89,7 +89,7 @@ pub(crate) async fn prepare<P>(
 
     let contact = async {
         match holder {
-            Some(contact) => store.contact(workspace, contact).await,
+            Some(contact) => store.contact_or_survivor(workspace, contact).await,
             None => Ok(None),
         }
     };

@@ -235,7 +235,7 @@ async fn prepare<P>(
     let (state, conversation, person, line, token, templates, answered, throttle, choices, window) = tokio::try_join!(
         store.workspace_state(workspace),
         store.conversation(workspace, message.conversation),
-        store.contact(workspace, *contact),
+        store.contact_or_survivor(workspace, *contact),
         store.line(workspace, channel),
         store.line_token(workspace, channel),
         store.templates(workspace, template.as_slice()),
@@ -247,6 +247,16 @@ async fn prepare<P>(
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
     }
+    // The recipient became part of another contact, to which another part of the message goes.
+    let is_recipient = |of: ContactId| message.recipients.iter().any(|recipient| recipient.contact == of);
+    let survivor = person.as_ref().map(|person| person.id).filter(|person| person != contact);
+    if survivor.is_some_and(is_recipient) {
+        return Err(no_address());
+    }
+    let window = match survivor.filter(|_| template.is_none()) {
+        Some(survivor) => service_window(store, workspace, survivor, channel).await?,
+        None => window,
+    };
     let recipient = person.as_ref().filter(|_| template.is_some());
     let choices = choices_of(store, recipient, expected.zip(choices)).await?;
     let kept: &[Choices] = choices.as_ref().map_or(&[], |choices| choices.kept.as_slice());

@@ -1,27 +1,19 @@
 //! A job under a lease, as a visit sees and changes it.
 
-use domain::{Erasure, Person, Timestamp};
-use store::{Leased, LeasedErasure, Store};
+use domain::{Erasure, Merge, Person, Timestamp};
+use store::{Joined, LeasedJob, Store};
 
 use crate::engine::Invocation;
 use crate::stop::{Result, Stop};
 
 /// A job under a lease.
-pub(crate) struct Job<'a> {
+pub(crate) struct Job<'a, T> {
     pub(crate) invocation: &'a Invocation<'a>,
-    leased: LeasedErasure,
-    pub(crate) erasure: Erasure,
+    pub(crate) leased: LeasedJob,
+    pub(crate) of: T,
 }
 
-impl<'a> Job<'a> {
-    /// The job of a leased lane; `None` for a lane of another kind.
-    pub(crate) fn of(invocation: &'a Invocation<'a>, lane: &Leased) -> Option<Self> {
-        let (leased, erasure) = LeasedErasure::of(lane)?;
-        Some(Self { invocation, leased, erasure })
-    }
-}
-
-impl Job<'_> {
+impl<T> Job<'_, T> {
     pub(crate) fn store(&self) -> &Store {
         &self.invocation.engine.store
     }
@@ -35,24 +27,34 @@ impl Job<'_> {
         if self.invocation.budget.may_begin(self.now()) { Ok(()) } else { Err(Stop::TimeUp) }
     }
 
+    /// Deletes the job.
+    pub(crate) async fn drop(&self) -> Result {
+        Ok(self.store().drop_job(&self.leased).await?)
+    }
+}
+
+impl Job<'_, Erasure> {
     /// Stores the next version of the job, and what is known of the person if that is new.
     pub(crate) async fn keep(&mut self, next: Erasure, person: Option<&Person>) -> Result {
-        match self.store().keep_erasure(&self.leased, &self.erasure, next, person).await? {
-            Some(kept) => {
-                self.erasure = kept;
-                Ok(())
-            }
-            None => Err(Stop::Lost),
-        }
+        self.of = self.store().keep_erasure(&self.leased, &self.of, next, person).await?.ok_or(Stop::Lost)?;
+        Ok(())
     }
 
     /// Stores the receipt of an erasure that is done, and deletes the job.
     pub(crate) async fn finish(&self) -> Result {
-        Ok(self.store().finish_erasure(&self.leased, &self.erasure).await?)
+        Ok(self.store().finish_erasure(&self.leased, &self.of).await?)
+    }
+}
+
+impl Job<'_, Merge> {
+    /// Stores the next version of the job.
+    pub(crate) async fn keep(&mut self, next: Merge) -> Result {
+        self.of = self.store().keep_merge(&self.leased, &self.of, next).await?.ok_or(Stop::Lost)?;
+        Ok(())
     }
 
-    /// Deletes the job of a preview that was kept long enough.
-    pub(crate) async fn drop(&self) -> Result {
-        Ok(self.store().drop_job(&self.leased, &self.erasure).await?)
+    /// Makes one contact of both.
+    pub(crate) async fn join(&self) -> Result<Joined> {
+        Ok(self.store().join_contacts(&self.leased, &self.of).await?)
     }
 }

@@ -1,8 +1,9 @@
-//! Erases persons, and previews what an erasure would take. Each of both is a job, and a job is a lane.
+//! Erases persons, previews what an erasure would take, and makes one contact of two. Each is a job, and a job is a lane.
 //!
 //! ```text
 //! erasure: ASKED -> FINDING -> ERASING -> SETTLING (15 minutes) -> FINDING -> ERASING -> DONE, the receipt
 //! preview: ASKED -> FINDING -> FOUND, for a day
+//! merge:   ASKED -> JOINED -> MOVED (2 minutes) -> over
 //! ```
 //!
 //! The first pass erases what it finds. Requests and visits that began before it may still write rows of the person.
@@ -11,9 +12,11 @@
 
 mod contact_erased;
 mod engine;
+mod erasure;
 pub mod events;
 pub mod failures;
 mod job;
+mod merge;
 mod pass;
 mod stop;
 mod visit;

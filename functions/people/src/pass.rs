@@ -37,7 +37,7 @@ pub(crate) fn targets(erasure: &Erasure, found: &Found) -> Vec<Target> {
 
 /// One pass over everything that was found in this pass or before.
 pub(crate) struct Pass<'a, 'j> {
-    pub(crate) job: &'a Job<'j>,
+    pub(crate) job: &'a Job<'j, Erasure>,
     pub(crate) person: Person,
     pub(crate) targets: Vec<Target>,
 }
@@ -93,7 +93,7 @@ impl Pass<'_, '_> {
     }
 
     fn erasure(&self) -> &Erasure {
-        &self.job.erasure
+        &self.job.of
     }
 
     fn workspace(&self) -> WorkspaceId {
@@ -229,6 +229,7 @@ impl Pass<'_, '_> {
         }
         // Also if there is no contact: a message that was stored meanwhile may have written them again.
         self.store().erase_windows(self.workspace(), id).await?;
+        self.store().erase_merged(self.workspace(), id).await?;
         Ok(self.store().erase_earlier_numbers(self.workspace(), id).await?)
     }
 

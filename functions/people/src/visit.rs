@@ -1,177 +1,58 @@
-//! The states of a job, and what a visit does in each of them.
+//! A visit to the lane of a job.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::person::erasure::{ContactPreview, Preview};
-use domain::{ContactId, ErasureState, Person, Rest};
-use store::{Found, Leased, StoreError, Target};
+use domain::{PersonJob, PersonJobId, Rest, Timestamp};
+use store::{Leased, LeasedJob, StoreError};
 use worker::VisitEnd;
 
 use crate::engine::Invocation;
 use crate::job::Job;
-use crate::pass::{Pass, targets};
-use crate::stop::{Result, Stop};
+use crate::stop::Stop;
 
-/// A job is late if it is still visited so long after it was asked for.
-const LATE: Duration = Duration::from_mins(60);
-/// How many jobs of a workspace run at the same time.
-const AT_ONCE: usize = 4;
-/// How long a job waits until others of its workspace are done.
-const TURN: Duration = Duration::from_mins(1);
+/// An erasure is late if it is still visited so long after it was asked for.
+const LATE_ERASURE: Duration = Duration::from_mins(60);
+/// The same of a merge.
+const LATE_MERGE: Duration = Duration::from_mins(30);
 /// How long a job waits until an object of the failure bucket can be read.
 const UNREADABLE: Duration = Duration::from_mins(15);
 
 /// Works on the job of a lane as long as the invocation has time.
-pub(crate) async fn visit(
-    invocation: &Invocation<'_>,
-    lane: &Leased,
-) -> std::result::Result<VisitEnd, StoreError> {
-    let Some(mut job) = Job::of(invocation, lane) else { return Ok(VisitEnd::Lost) };
-    let erasure = &job.erasure;
-    if !erasure.is_over() && job.now().since(erasure.asked_at) > LATE {
+pub(crate) async fn visit(invocation: &Invocation<'_>, lane: &Leased) -> Result<VisitEnd, StoreError> {
+    let Some((leased, job)) = LeasedJob::of(lane) else { return Ok(VisitEnd::Lost) };
+    let stopped = match job {
+        PersonJob::Erasure(of) => {
+            if !of.is_over() {
+                count_late(invocation, of.id.into(), of.asked_at.plus(LATE_ERASURE));
+            }
+            let mut job = Job { invocation, leased, of: *of };
+            match job.work().await {
+                Err(Stop::Unreadable(key)) => {
+                    let erasure = job.of.id;
+                    tracing::error!(%erasure, key, "an object of the failure bucket cannot be read");
+                    let waits = job.of.waiting_for(Some(key));
+                    job.keep(waits, None).await.map(|()| Rest::Closed(job.now().plus(UNREADABLE)))
+                }
+                other => other,
+            }
+        }
+        PersonJob::Merge(of) => {
+            count_late(invocation, of.id, of.asked_at.plus(LATE_MERGE));
+            Job { invocation, leased, of }.work().await
+        }
+    };
+    match stopped {
+        Ok(rest) => Ok(VisitEnd::Rest(rest)),
+        Err(Stop::TimeUp) => Ok(VisitEnd::Rest(Rest::TimeUp)),
+        Err(Stop::Lost | Stop::Unreadable(_)) => Ok(VisitEnd::Lost),
+        Err(Stop::Store(error)) => Err(error),
+    }
+}
+
+/// Counts a job that is late.
+fn count_late(invocation: &Invocation<'_>, job: PersonJobId, late_from: Timestamp) {
+    if invocation.engine.store.now() > late_from {
         invocation.counted.person_jobs_late.add(1);
-        tracing::warn!(erasure = %erasure.id, state = erasure.state.as_str(), "a job of a person is late");
+        tracing::warn!(%job, "a job of a person is late");
     }
-    Ok(VisitEnd::Rest(match job.work().await {
-        Ok(rest) => rest,
-        Err(Stop::TimeUp) => Rest::TimeUp,
-        Err(Stop::Lost) => return Ok(VisitEnd::Lost),
-        Err(Stop::Store(error)) => return Err(error),
-        Err(Stop::Unreadable(key)) => {
-            tracing::error!(erasure = %job.erasure.id, key, "an object of the failure bucket cannot be read");
-            let waits = job.erasure.waiting_for(Some(key));
-            match job.keep(waits, None).await {
-                Ok(()) => Rest::Closed(job.now().plus(UNREADABLE)),
-                Err(Stop::Store(error)) => return Err(error),
-                Err(_) => return Ok(VisitEnd::Lost),
-            }
-        }
-    }))
-}
-
-impl Job<'_> {
-    /// Works until the job is over, or waits.
-    async fn work(&mut self) -> Result<Rest> {
-        loop {
-            self.has_time()?;
-            match self.erasure.state {
-                ErasureState::Asked => match self.has_turn().await? {
-                    true => self.keep(self.erasure.finding(), None).await?,
-                    false => return Ok(Rest::Closed(self.now().plus(TURN))),
-                },
-                ErasureState::Finding => self.find().await?,
-                ErasureState::Erasing => self.erase().await?,
-                ErasureState::Settling => {
-                    let begins = self.erasure.second_pass_at(self.invocation.engine.rules.settle);
-                    if self.now() < begins {
-                        return Ok(Rest::Closed(begins));
-                    }
-                    self.keep(self.erasure.finding(), None).await?;
-                }
-                ErasureState::Done => {
-                    // A visit that died after it stored the receipt stores the same one again.
-                    self.finish().await?;
-                    return Ok(Rest::Done);
-                }
-                ErasureState::Found => match self.erasure.kept_until.filter(|until| self.now() < *until) {
-                    Some(until) => return Ok(Rest::Closed(until)),
-                    None => {
-                        self.drop().await?;
-                        return Ok(Rest::Done);
-                    }
-                },
-            }
-        }
-    }
-
-    /// Whether the job is one of the oldest of its workspace that run.
-    async fn has_turn(&self) -> Result<bool> {
-        let jobs = self.store().running_erasures(self.erasure.workspace_id).await?;
-        let before =
-            jobs.iter().filter(|job| (job.asked_at, job.id) < (self.erasure.asked_at, self.erasure.id));
-        Ok(before.count() < AT_ONCE)
-    }
-
-    /// Finds what belongs to the person. What is found is stored before anything is deleted: afterwards nothing leads
-    /// to it.
-    async fn find(&mut self) -> Result {
-        let workspace = self.erasure.workspace_id;
-        let mut known = self.store().person_of(&self.erasure).await?;
-        if self.erasure.is_preview {
-            return self.preview(known).await;
-        }
-        if self.erasure.pass == 2 {
-            known.contacts.extend(self.store().returned(workspace, &known, self.erasure.asked_at).await?);
-        }
-        let found = self.store().find_person(workspace, known).await?;
-        for target in targets(&self.erasure, &found) {
-            self.store().add_target(&self.erasure, &target).await?;
-        }
-        let key = self.store().person_key().await?;
-        let next = self.erasure.erasing(&found.person, &key);
-        self.keep(next, Some(&found.person)).await
-    }
-
-    async fn erase(&mut self) -> Result {
-        let person = self.store().person_of(&self.erasure).await?;
-        let found = self.store().find_person(self.erasure.workspace_id, person.clone()).await?;
-        let mut pass = Pass { job: self, person, targets: vec![] };
-        pass.run(&found).await?;
-        let counts = sums(&self.store().targets(&self.erasure).await?);
-        self.keep(self.erasure.passed(counts, self.now()), None).await
-    }
-
-    /// Counts what an erasure would take, contact by contact.
-    async fn preview(&mut self, known: Person) -> Result {
-        let (store, workspace) = (self.store(), self.erasure.workspace_id);
-        let mut preview = Preview::default();
-        for contact in &known.contacts {
-            let one = Person { contacts: [*contact].into(), ..Person::default() };
-            let found = store.find_person(workspace, one).await?;
-            let mut shared = 0;
-            for id in &found.conversations {
-                self.has_time()?;
-                let conversation = store.conversation(workspace, *id).await?;
-                shared += u64::from(conversation.is_some_and(|of| !found.person.is_alone_in(&of)));
-            }
-            preview.contacts.push(of_contact(*contact, &found, shared));
-            preview.nobodys_leads.extend(&found.nobodys);
-        }
-        let all = store.find_person(workspace, known).await?;
-        preview.nobodys_leads.extend(&all.nobodys);
-        preview.counts = counts_of(&all);
-        for lead in &all.leads {
-            preview.nobodys_leads.remove(&lead.id);
-        }
-        self.keep(self.erasure.found(preview, self.now()), None).await
-    }
-}
-
-fn of_contact(contact: ContactId, found: &Found, shared: u64) -> ContactPreview {
-    let mut counts = counts_of(found);
-    counts.insert("sharedConversations".to_owned(), shared);
-    let numbers = found.person.numbers.iter().map(|held| held.tenure);
-    let others = found.others.values().flatten().copied();
-    ContactPreview { contact, counts, numbers: numbers.collect(), others: others.collect() }
-}
-
-fn counts_of(found: &Found) -> BTreeMap<String, u64> {
-    let outs = found.choices.iter().filter(|kept| kept.outs().next().is_some());
-    let counts = [
-        ("contacts", found.contacts.len() as u64),
-        ("leads", found.leads.len() as u64),
-        ("conversations", found.conversations.len() as u64),
-        ("optOuts", outs.count() as u64),
-        ("counts", found.counts),
-    ];
-    counts.into_iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind.to_owned(), count)).collect()
-}
-
-fn sums(targets: &[Target]) -> BTreeMap<String, u64> {
-    let mut sums = BTreeMap::new();
-    for (kind, count) in targets.iter().flat_map(|target| target.counts.iter().flatten()) {
-        *sums.entry(kind.clone()).or_default() += count;
-    }
-    sums
 }

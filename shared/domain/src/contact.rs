@@ -1,6 +1,7 @@
 //! Contacts: the customers of a workspace.
 
 pub mod address;
+mod joined;
 mod reached;
 pub mod search;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use crate::attribute::{AttributeCategory, AttributeDefinition, Definitions};
 use crate::contact::address::{ProviderUserId, WaId};
-use crate::ids::{AttributeId, ClosedValueId, ContactId, UserId, WorkspaceId};
+use crate::ids::{AttributeId, ClosedValueId, ContactId, PersonJobId, UserId, WorkspaceId};
 use crate::patch::Patch;
 use crate::refused::Refused;
 use crate::settings::template::ContactValues;
@@ -53,6 +54,13 @@ pub struct Contact {
     pub owner: Option<Owner>,
     /// The content of each attribute, including archived ones.
     pub attributes: BTreeMap<AttributeId, AttributeContent>,
+    /// The merge that makes another contact part of this one, while it runs. Clients do not see it.
+    pub merging: Option<PersonJobId>,
+    /// The erasure that takes the contact, while it runs. A contact is never merged and erased at the same time.
+    pub erasing: Option<PersonJobId>,
+    /// The contacts that became part of this one, at most [`Contact::MAX_MERGED`]. Rows that were stored for them still name
+    /// them.
+    pub merged: Vec<ContactId>,
     /// Increases by one with each change.
     pub version: u64,
 }
@@ -206,6 +214,9 @@ impl Contact {
             language: None,
             owner: None,
             attributes: BTreeMap::new(),
+            merging: None,
+            erasing: None,
+            merged: vec![],
             version: 1,
         }
     }

@@ -1,5 +1,6 @@
 //! Conversations: their participants, status and list position.
 
+mod merged;
 mod opening;
 mod participant;
 mod people;

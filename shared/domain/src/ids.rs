@@ -128,8 +128,16 @@ uuid_ids! {
     TemplateId;
     /// An erasure of a person.
     ErasureId;
+    /// A job about a person: an erasure, a preview or a merge. It is a lane.
+    PersonJobId;
     /// A captured lead: the `requestId` in the response to the visitor's browser.
     LeadId;
+}
+
+impl From<ErasureId> for PersonJobId {
+    fn from(erasure: ErasureId) -> Self {
+        Self(erasure.0)
+    }
 }
 
 fn parse_uuid(text: &str) -> Result<Uuid, Unfit> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use crate::ids::{ConversationId, EndpointId, ErasureId, LeadId, WorkspaceId};
+use crate::ids::{ConversationId, EndpointId, LeadId, PersonJobId, WorkspaceId};
 use crate::time::Timestamp;
 
 /// The kinds of lanes.
@@ -20,7 +20,7 @@ pub enum LaneKind {
     Conversation,
     /// A lead: its first message.
     Lead,
-    /// An erasure of a person, or a preview of one.
+    /// A job about a person: an erasure, a preview or a merge.
     Person,
 }
 
@@ -64,8 +64,8 @@ pub enum LaneId {
     Conversation(WorkspaceId, ConversationId),
     /// A lead.
     Lead(WorkspaceId, LeadId),
-    /// An erasure or a preview.
-    Person(WorkspaceId, ErasureId),
+    /// A job about a person.
+    Person(WorkspaceId, PersonJobId),
 }
 
 impl LaneId {
@@ -219,7 +219,7 @@ mod tests {
             LaneId::Webhook(slot),
             LaneId::Conversation(workspace, ConversationId::from_uuid(id)),
             LaneId::Lead(workspace, LeadId::from_uuid(id)),
-            LaneId::Person(workspace, ErasureId::from_uuid(id)),
+            LaneId::Person(workspace, PersonJobId::from_uuid(id)),
         ];
         assert_eq!(lanes.map(|lane| lane.kind()), LaneKind::ALL);
         assert_eq!(lanes.map(|lane| lane.workspace()), [workspace; 4]);

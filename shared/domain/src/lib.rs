@@ -49,8 +49,8 @@ pub use conversation::{
 pub use error_chain::error_chain;
 pub use ids::{
     AttributeId, BrandId, BusinessAccountId, ChannelId, ClosedValueId, ContactId, ConversationId, EndpointId,
-    ErasureId, EventId, Ids, JobId, KeyId, LeadId, MediaId, MessageId, TeamId, TemplateId, UserId,
-    WorkspaceId,
+    ErasureId, EventId, Ids, JobId, KeyId, LeadId, MediaId, MessageId, PersonJobId, TeamId, TemplateId,
+    UserId, WorkspaceId,
 };
 pub use inbound::app::{ProviderApp, ProviderAppId};
 pub use inbound::keywords::Keywords;
@@ -63,6 +63,8 @@ pub use message::{Message, MessageBody, MessageStatus, Part, PartId};
 pub use patch::Patch;
 pub use person::Person;
 pub use person::erasure::{Erasure, ErasureState};
+pub use person::job::PersonJob;
+pub use person::merge::{Merge, MergeRefusal, MergeState};
 pub use person::times::{HeldNumber, Tenure};
 pub use person_key::{MacKind, PersonKey};
 pub use phone::PhoneKey;

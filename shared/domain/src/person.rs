@@ -1,6 +1,8 @@
 //! Persons: what belongs to one.
 
 pub mod erasure;
+pub mod job;
+pub mod merge;
 pub mod times;
 
 use std::collections::{BTreeMap, BTreeSet};

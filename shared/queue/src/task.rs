@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsEvent;
-use domain::{ConversationId, EndpointId, ErasureId, LaneId, LaneKind, LeadId, Slot, Track, WorkspaceId};
+use domain::{ConversationId, EndpointId, LaneId, LaneKind, LeadId, PersonJobId, Slot, Track, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::Unreadable;
@@ -54,7 +54,7 @@ enum Body {
     Webhook { workspace_id: String, endpoint_id: String, slot: u8 },
     Conversation { workspace_id: String, conversation_id: String },
     Lead { workspace_id: String, lead_id: String },
-    Person { workspace_id: String, erasure_id: String },
+    Person { workspace_id: String, job_id: String },
 }
 
 /// The body of the message that names a lane.
@@ -72,8 +72,8 @@ pub fn body(lane: &LaneId) -> String {
         LaneId::Lead(workspace, lead) => {
             Body::Lead { workspace_id: workspace.to_string(), lead_id: lead.to_string() }
         }
-        LaneId::Person(workspace, erasure) => {
-            Body::Person { workspace_id: workspace.to_string(), erasure_id: erasure.to_string() }
+        LaneId::Person(workspace, job) => {
+            Body::Person { workspace_id: workspace.to_string(), job_id: job.to_string() }
         }
     };
     // Strings and small numbers always serialize.
@@ -96,8 +96,8 @@ pub fn read(kind: LaneKind, body: &str) -> Result<LaneId, Unreadable> {
         Body::Lead { workspace_id, lead_id } => {
             LaneId::Lead(workspace(&workspace_id)?, LeadId::parse(&lead_id).map_err(|_| Unreadable)?)
         }
-        Body::Person { workspace_id, erasure_id } => {
-            LaneId::Person(workspace(&workspace_id)?, ErasureId::parse(&erasure_id).map_err(|_| Unreadable)?)
+        Body::Person { workspace_id, job_id } => {
+            LaneId::Person(workspace(&workspace_id)?, PersonJobId::parse(&job_id).map_err(|_| Unreadable)?)
         }
     };
     if lane.kind() == kind { Ok(lane) } else { Err(Unreadable) }
@@ -122,7 +122,7 @@ mod tests {
         ),
         (
             LaneKind::Person,
-            r#"{"lane":"person","workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","erasureId":"7f9b1d3e-5a7c-4e9b-8d1f-3a5c7e9b1d3f"}"#,
+            r#"{"lane":"person","workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","jobId":"7f9b1d3e-5a7c-4e9b-8d1f-3a5c7e9b1d3f"}"#,
         ),
     ];
 

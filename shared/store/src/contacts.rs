@@ -17,7 +17,7 @@ use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User, UserRef, WorkspaceId};
 
 use crate::contacts::plan::{Role, create_writes, replace_writes};
-use crate::contacts::row::{contact, contact_place};
+use crate::contacts::row::{contact, contact_place, survivor};
 use crate::dynamodb::item::{Item, check_schema, text};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::{Refusal, Transaction, Wrote, is_written_by};
@@ -61,6 +61,8 @@ pub enum Replaced {
 pub struct ContactRead {
     /// The contact, if it exists.
     pub contact: Option<Contact>,
+    /// The contact of which it became part, if it did.
+    pub merged_into: Option<ContactId>,
     /// All definitions of the workspace, including archived ones.
     pub definitions: Arc<Definitions>,
     /// The user that was named, if that user exists.
@@ -81,8 +83,10 @@ impl Store {
         let places: Vec<&Place> = [&of_contact].into_iter().chain(&of_named).collect();
         let WithSetting { setting, mut rows, .. } = self.rows_with_definitions(workspace, &places).await?;
         let user = of_named.map(|place| rows.read::<User>(&place)).transpose()?.flatten();
+        let found = rows.take(&of_contact);
         Ok(ContactRead {
-            contact: rows.take(&of_contact).map(contact).transpose()?,
+            merged_into: found.as_ref().and_then(survivor),
+            contact: found.map(contact).transpose()?.flatten(),
             definitions: setting?,
             named: user,
         })
@@ -94,7 +98,34 @@ impl Store {
         workspace: WorkspaceId,
         id: ContactId,
     ) -> Result<Option<Contact>, StoreError> {
-        self.get_item(Table::Contacts, keys::contact(workspace, id)).await?.map(contact).transpose()
+        let row = self.get_item(Table::Contacts, keys::contact(workspace, id)).await?;
+        Ok(row.map(contact).transpose()?.flatten())
+    }
+
+    /// The contact with this id, or the one of which it became part (strongly consistent reads). What was stored for a
+    /// contact names it for good. One round trip, and one more if it became part of another one.
+    pub async fn contact_or_survivor(
+        &self,
+        workspace: WorkspaceId,
+        id: ContactId,
+    ) -> Result<Option<Contact>, StoreError> {
+        let Some(row) = self.get_item(Table::Contacts, keys::contact(workspace, id)).await? else {
+            return Ok(None);
+        };
+        match survivor(&row) {
+            Some(survivor) => self.contact(workspace, survivor).await,
+            None => contact(row),
+        }
+    }
+
+    /// The contact of which this one became part, if it did (strongly consistent read). One round trip.
+    pub async fn merged_into(
+        &self,
+        workspace: WorkspaceId,
+        id: ContactId,
+    ) -> Result<Option<ContactId>, StoreError> {
+        let row = self.get_item(Table::Contacts, keys::contact(workspace, id)).await?;
+        Ok(row.as_ref().and_then(survivor))
     }
 
     /// The contact with this e-mail address, compared without case (strongly consistent read). One round
@@ -231,7 +262,7 @@ pub(crate) fn contacts_found(
     for (named, place) in named.iter().zip(places) {
         let Some(row) = rows.get(place) else { continue };
         let contact = match named {
-            ContactRef::Id(id) => *id,
+            ContactRef::Id(id) => survivor(row).unwrap_or(*id),
             ContactRef::Email(_) | ContactRef::Cellphone(_) => holder_of(row)?,
         };
         found.push((named.clone(), contact));

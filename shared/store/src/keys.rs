@@ -10,8 +10,9 @@
 use domain::contact::search::{PHONE_PREFIX, PhoneEnd};
 use domain::{
     AttributeId, BrandId, BusinessAccountId, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
-    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, PhoneKey,
-    ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
+    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, PersonJobId,
+    PhoneKey, ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp, UserId,
+    WorkspaceId,
 };
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
@@ -567,14 +568,14 @@ pub(crate) fn read_erasures(pk: &str) -> Option<WorkspaceId> {
     WorkspaceId::parse(pk.strip_suffix("#P")?).ok()
 }
 
-/// The partition of the workspace's erasures and previews that run (table `contacts`).
+/// The partition of the workspace's jobs about persons that run (table `contacts`).
 pub(crate) fn person_jobs(workspace: WorkspaceId) -> String {
     format!("{workspace}#J")
 }
 
-/// An erasure or a preview that runs, in the partition of [`person_jobs`]. It is a lane.
-pub(crate) fn person_job(workspace: WorkspaceId, job: ErasureId) -> (String, String) {
-    (person_jobs(workspace), job.to_string())
+/// A job about a person that runs, in the partition of [`person_jobs`]. It is a lane.
+pub(crate) fn person_job(workspace: WorkspaceId, job: impl Into<PersonJobId>) -> (String, String) {
+    (person_jobs(workspace), job.into().to_string())
 }
 
 /// The workspace of a partition that [`person_jobs`] named.
@@ -648,7 +649,7 @@ pub(crate) fn lane(lane: &LaneId) -> (Table, String, String) {
 /// The lane of a kind with these keys, which [`lane`] made.
 pub(crate) fn read_lane(kind: LaneKind, pk: &str, sk: &str) -> Option<LaneId> {
     if kind == LaneKind::Person {
-        return Some(LaneId::Person(read_person_jobs(pk)?, ErasureId::parse(sk).ok()?));
+        return Some(LaneId::Person(read_person_jobs(pk)?, PersonJobId::parse(sk).ok()?));
     }
     if sk != LANE {
         return None;

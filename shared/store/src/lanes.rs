@@ -12,6 +12,7 @@
 
 pub(crate) mod counts;
 pub(crate) mod lead;
+mod merge;
 pub(crate) mod person;
 pub(crate) mod progress_field;
 pub(crate) mod row;
@@ -19,7 +20,7 @@ pub(crate) mod row;
 use std::time::Duration;
 
 use domain::lane::DuePlan;
-use domain::{Erasure, LaneId, LaneKind, Lead, Rest, Timestamp, Track};
+use domain::{LaneId, LaneKind, Lead, PersonJob, Rest, Timestamp, Track};
 use uuid::Uuid;
 
 use crate::dynamodb::item::{Item, PK, SCHEMA, SK, check_schema, key, n, number, read, s, text, unreadable};
@@ -28,7 +29,7 @@ use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::Wrote;
 use crate::lanes::counts::Counts;
 use crate::lanes::lead::lead;
-use crate::lanes::person::erasure;
+use crate::lanes::person::job;
 use crate::webhooks::WebhookLane;
 use crate::{Store, StoreError, keys};
 
@@ -69,8 +70,8 @@ pub enum LaneState {
     Conversation(Counts),
     /// The lane of a lead: the lead itself.
     Lead(Box<Lead>),
-    /// The lane of an erasure or a preview: the job itself.
-    Person(Box<Erasure>),
+    /// The lane of a job about a person: the job itself.
+    Person(PersonJob),
 }
 
 /// The result of a release.
@@ -354,7 +355,7 @@ fn leased(lane: LaneId, lease: Uuid, item: Item) -> Result<Leased, StoreError> {
         LaneId::Webhook(_) => LaneState::Webhook(Box::new(WebhookLane::read(item)?)),
         LaneId::Conversation(..) => LaneState::Conversation(Counts::of(&read(item)?)),
         LaneId::Lead(..) => LaneState::Lead(Box::new(lead(item)?)),
-        LaneId::Person(..) => LaneState::Person(Box::new(erasure(item)?)),
+        LaneId::Person(..) => LaneState::Person(job(item)?),
     };
     Ok(Leased { lane, lease, deaths, state, mark })
 }

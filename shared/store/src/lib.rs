@@ -62,7 +62,9 @@ pub use messages::page::MessageQuery;
 pub use messages::receive::{InboundIds, InboundPlace, InboundStored, NewInbound};
 pub use messages::template_read::TemplateRead;
 pub use messages::{DraftRead, MessageStored, NewMessage, TemplateDraftRead};
-pub use people::{ErasedMessages, Found, LeasedErasure, PersonConversation, Target, TargetKind};
+pub use people::{
+    AskedMerge, ErasedMessages, Found, Joined, LeasedJob, PersonConversation, Target, TargetKind,
+};
 pub use quarantine::Quarantined;
 pub use settings::lines::LineCreated;
 pub use settings::templates::{TemplateCreated, TemplateOwner};

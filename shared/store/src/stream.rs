@@ -4,15 +4,18 @@ pub(crate) mod feed;
 
 use std::collections::HashMap;
 
-use domain::{Choices, Contact, Conversation, ConversationId, LaneId, Lead, MediaId, Message, WorkspaceId};
+use domain::{
+    Choices, Contact, ContactId, Conversation, ConversationId, LaneId, Lead, MediaId, Message, Timestamp,
+    WorkspaceId,
+};
 
 use crate::contacts::choices::{KIND as CHOICES, choices};
-use crate::contacts::row::contact;
+use crate::contacts::row::{MERGED, contact, merged};
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, PK, text};
 use crate::dynamodb::write::{LAST_REQUEST, request_of};
 use crate::lanes::lead::lead;
-use crate::lanes::person::asked;
+use crate::lanes::person::{ERASURE, MERGE, asked};
 use crate::messages::row::message;
 use crate::{StoreError, keys};
 
@@ -33,8 +36,10 @@ pub enum Image {
     Choices(Box<Choices>),
     /// A file that was created for upload.
     Media(WorkspaceId, MediaId),
-    /// An erasure or a preview that nobody has begun.
+    /// A job about a person that nobody has begun.
     Asked(LaneId),
+    /// What is left of a contact that became part of this one, and when it did.
+    Merged(ContactId, Timestamp),
 }
 
 impl Image {
@@ -52,11 +57,12 @@ impl Image {
             ids.map(Some).ok_or_else(unreadable)
         };
         match text(&item, "kind") {
-            "contact" => Ok(Some(Self::Contact(contact(item)?))),
+            "contact" => Ok(contact(item)?.map(Self::Contact)),
+            MERGED => merged(item).map(|(survivor, at)| Some(Self::Merged(survivor, at))),
             "conversation" => Ok(Some(Self::Conversation(conversation(item)?))),
             "message" => Ok(Some(Self::Message(message(item)?))),
             "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),
-            "erasure" => Ok(asked(item)?.map(Self::Asked)),
+            ERASURE | MERGE => Ok(asked(item)?.map(Self::Asked)),
             CHOICES => Ok(Some(Self::Choices(Box::new(choices(item)?)))),
             "plan" => {
                 named(keys::read_messages(text(&item, PK)).map(|(workspace, of)| Self::Plan(workspace, of)))

@@ -6,7 +6,7 @@ use domain::person::erasure::Preview;
 use domain::{ContactId, Erasure, ErasureId, KeyId, LaneId, WorkspaceId};
 use harness::{Answer, GatewayEvent, World, trips};
 use serde_json::{Value, json};
-use store::{Lease, LeasedErasure};
+use store::{Lease, LeasedJob};
 
 use crate::Contacts;
 
@@ -54,11 +54,12 @@ impl Erasing {
     /// Works as the function `people` does, to the end.
     async fn finish(&self, id: &str, end: impl Fn(&Erasure) -> Erasure) {
         let (store, workspace) = (self.world().db.store(), self.world().workspace);
-        let lane = LaneId::Person(workspace, ErasureId::parse(id).unwrap());
+        let lane = LaneId::Person(workspace, ErasureId::parse(id).unwrap().into());
         let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(330)).await.unwrap() else {
             panic!("the job is asked for")
         };
-        let (mine, seen) = LeasedErasure::of(&leased).unwrap();
+        let (mine, seen) = LeasedJob::of(&leased).unwrap();
+        let seen = seen.erasure().unwrap();
         let done = store.keep_erasure(&mine, &seen, end(&seen), None).await.unwrap().unwrap();
         if !done.is_preview {
             store.finish_erasure(&mine, &done).await.unwrap();

@@ -389,12 +389,12 @@ async fn an_erasure_is_queued_when_it_is_asked_for_and_not_when_it_goes_on() {
     let contacts = [ContactId::generate(store.ids())].into();
     let asked = Erasure::of_contacts(contacts, workspace, false, "operator", store.now());
     store.ask_erasure(&asked, None, None).await.unwrap();
-    let lane = LaneId::Person(workspace, asked.id);
+    let lane = LaneId::Person(workspace, asked.id.into());
     let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(330)).await.unwrap() else {
         panic!("the job is new")
     };
-    let (held, read) = store::LeasedErasure::of(&leased).unwrap();
-    assert_eq!(read, asked);
+    let (held, read) = store::LeasedJob::of(&leased).unwrap();
+    assert_eq!(read.erasure(), Some(asked.clone()));
     assert!(store.keep_erasure(&held, &asked, asked.finding(), None).await.unwrap().is_some());
     // Another contact, whose rows are no jobs.
     let other = Contact::blank(ContactId::generate(store.ids()), workspace, store.now());

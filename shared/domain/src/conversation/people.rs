@@ -78,9 +78,14 @@ impl People<'_> {
                 }
             };
             let (line, brand) = self.lines.resolve(input.channel.as_ref(), input.brand.as_ref())?;
+            // The id of a contact that became part of another one names that one.
+            let shown = match &input.named {
+                ContactRef::Id(_) => ContactRef::Id(contact),
+                named => named.clone(),
+            };
             externals.push(External {
                 contact,
-                shown: input.named.clone(),
+                shown,
                 channel: line.channel.clone(),
                 brand,
                 joined_at: self.now,

@@ -467,6 +467,9 @@ fn contact() -> Contact {
             AttributeContent::Open(OpenContent::parse("x").unwrap()),
         )]
         .into(),
+        merging: None,
+        erasing: None,
+        merged: vec![],
         version: 1,
     }
 }

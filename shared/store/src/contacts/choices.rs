@@ -175,7 +175,8 @@ impl Store {
         let mut rows = self.rows_at(&of_contacts).await?;
         let mut persons = vec![];
         for place in &of_contacts {
-            let Some(contact) = rows.take(place).map(contact).transpose()? else { return Ok(None) };
+            let found = rows.take(place).map(contact).transpose()?.flatten();
+            let Some(contact) = found else { return Ok(None) };
             persons.push((Chooser::all_of(&contact), Some(contact.id), vec![ids_check(&contact)]));
         }
         if !named.iter().zip(&places).all(|(id, place)| {

@@ -156,7 +156,7 @@ fn in_order(rows: impl IntoIterator<Item = Item>, ids: &[ContactId]) -> Result<V
     let places: HashMap<ContactId, usize> = ids.iter().enumerate().rev().map(|(at, id)| (*id, at)).collect();
     let mut contacts: Vec<Option<Contact>> = ids.iter().map(|_| None).collect();
     for row in rows {
-        let contact = contact(row)?;
+        let Some(contact) = contact(row)? else { continue };
         if let Some(at) = places.get(&contact.id) {
             contacts[*at] = Some(contact);
         }

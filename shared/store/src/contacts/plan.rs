@@ -9,11 +9,11 @@ use domain::settings::workspace::list_shard;
 use domain::{Contact, PhoneKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
+use crate::contacts::row::{LIST_PK, LIST_SK, contact_item, merged_item};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::update::RowUpdate;
-use crate::dynamodb::versions::diff_write;
+use crate::dynamodb::versions::{diff_write, replace_write};
 use crate::dynamodb::write::{Transaction, Write};
 use crate::{StoreError, Table, keys};
 
@@ -94,11 +94,57 @@ pub(crate) fn reach_writes(
         .set_or_remove("waId", new.wa_id.as_ref().map(|id| s(id.as_str())))
         .set_or_remove("movedAt", new.moved_at.map(|at| s(at.to_string())))
         .set_or_remove("numberSince", new.number_since.map(|at| s(at.to_string())))
-        .when("attribute_exists(pk)");
+        // What is left of a contact that became part of another one has no version.
+        .when("attribute_exists(version)");
     let write = when_seen(change.of(Table::Contacts, key((pk, sk))), "cellphone", number);
     writes.add(Role::Entity, when_ids_are_of(write, old));
     add_identities(&mut writes, Some(old), new)?;
     add_given_up(&mut writes, old, new, now)?;
+    Ok(writes)
+}
+
+/// The writes that make `merged` part of `survivor`, which is `next` from now on. Its ids become those of `next`, as far as
+/// `next` has them. Each of the two contacts must be as it was read, neither in another merge nor in an erasure.
+pub(crate) fn join_writes(
+    survivor: &Contact,
+    merged: &Contact,
+    next: &Contact,
+    request_id: &str,
+) -> Result<Transaction<Role>, StoreError> {
+    let (workspace, now) = (next.workspace_id, next.updated_at);
+    let is_free = |write: Write, seen: &Contact| {
+        let free = "attribute_not_exists(merging) AND attribute_not_exists(erasing)";
+        when_ids_are_of(write, seen).also_when(free)
+    };
+    let (before, after) = (contact_item(survivor, "")?, contact_item(next, request_id)?);
+    let stays = diff_write(Table::Contacts, &before, &after, survivor.version);
+    let tombstone = |of| merged_item((workspace, of), next.id, now);
+    let goes = replace_write(Table::Contacts, tombstone(merged.id)?, merged.version);
+    let mut writes = Transaction::new()
+        .with(Role::Entity, is_free(stays, survivor))
+        .with(Role::Entity, is_free(goes, merged));
+    // So what is left of a contact always names one that exists.
+    for earlier in &merged.merged {
+        writes.add(Role::Other, Write::put(Table::Contacts, tombstone(*earlier)?));
+    }
+    let had = identities(survivor);
+    let after = identities(next);
+    let has = |identities: &[Identity], key: &Key<_>| identities.iter().any(|(_, held)| held == key);
+    for (field, (pk, sk)) in after.iter().filter(|(_, key)| !has(&had, key)) {
+        // The time of the contact with a number begins when the time of the merged contact ends.
+        let row = identity_row(next, *field, (pk, sk), now)?;
+        let taken = Write::put(Table::Contacts, row).when("contactId = :id");
+        writes.add(Role::Claim(*field), taken.bind(":id", s(merged.id.to_string())));
+    }
+    for (_, (pk, sk)) in identities(merged).iter().filter(|(_, key)| !has(&after, key)) {
+        let release = Write::delete(Table::Contacts, key((pk, *sk))).when("contactId = :id");
+        writes.add(Role::Release, release.bind(":id", s(merged.id.to_string())));
+    }
+    add_given_up(&mut writes, merged, &Contact::blank(merged.id, workspace, now), now)?;
+    for (pk, sk) in search_rows(merged)?.into_keys() {
+        writes.add(Role::Search, Write::delete(Table::Contacts, key((pk, sk))));
+    }
+    add_search(&mut writes, Some(survivor), next)?;
     Ok(writes)
 }
 
@@ -134,12 +180,22 @@ fn add_identities(
         writes.add(Role::Release, own);
     }
     for (field, (pk, sk)) in after.iter().filter(|(_, key)| !has(&before, key)) {
-        let is_phone = matches!(field, IdentityField::Cellphone | IdentityField::WaId);
-        let since = is_phone.then(|| new.has_number_since());
-        let row = row((pk, *sk), "identity", &IdentityRow { contact_id: new.id.to_string(), since })?;
+        let row = identity_row(new, *field, (pk, sk), new.has_number_since())?;
         writes.add(Role::Claim(*field), Write::put(Table::Contacts, row).when_absent());
     }
     Ok(())
+}
+
+/// The row that claims an identity for a contact, which has the number since then if it is one.
+fn identity_row(
+    of: &Contact,
+    field: IdentityField,
+    (pk, sk): (&str, &str),
+    since: Timestamp,
+) -> Result<Item, StoreError> {
+    let is_phone = matches!(field, IdentityField::Cellphone | IdentityField::WaId);
+    let since = is_phone.then_some(since);
+    row((pk, sk), "identity", &IdentityRow { contact_id: of.id.to_string(), since })
 }
 
 /// The rows of the numbers that the contact gives up `now`: under the number, for whoever asks who had it, and under the
@@ -201,7 +257,7 @@ fn identities(contact: &Contact) -> Vec<Identity> {
 /// The check that the contact has the number and the ids that `seen` shows.
 pub(crate) fn ids_check(seen: &Contact) -> Write {
     let key = key(keys::contact(seen.workspace_id, seen.id));
-    let check = Write::check(Table::Contacts, key, "attribute_exists(pk)");
+    let check = Write::check(Table::Contacts, key, "attribute_exists(version)");
     when_ids_are_of(when_seen(check, "cellphone", seen.cellphone.as_ref().map(|it| s(it.as_str()))), seen)
 }
 
@@ -292,7 +348,9 @@ stored! { IdentityRow, EarlierRow, TermRow, PhoneRow }
 
 #[cfg(test)]
 mod tests {
-    use domain::{Cellphone, ContactId, Email, PersonName, ProviderUserId, Timestamp, WaId, WorkspaceId};
+    use domain::{
+        Cellphone, ContactId, Email, PersonJobId, PersonName, ProviderUserId, Timestamp, WaId, WorkspaceId,
+    };
     use uuid::Uuid;
 
     use super::*;
@@ -327,6 +385,34 @@ mod tests {
         // Two rows for each of the two numbers that it gives up.
         assert_eq!(replace, 1 + 2 * 4 + 2 * 14 + 2 * 3 + 2 * 2);
         assert!(create.max(replace) <= MAX_TRANSACTION_WRITES);
+    }
+
+    /// The merge with the maximum number of writes: the contact that stays has nothing but a name, so all search rows of the
+    /// other one become its own, and its ten names make a row each anew.
+    #[test]
+    fn every_transaction_of_a_merge_fits() {
+        let of_four: Vec<ContactId> = (11..15).map(|n| ContactId::from_uuid(Uuid::from_u128(n))).collect();
+        let merged =
+            Contact { id: ContactId::from_uuid(Uuid::from_u128(2)), merged: of_four, ..fullest('b') };
+        let only_named = Contact { email: None, cellphone: None, user_id: None, wa_id: None, ..fullest('a') };
+        let only_known = Contact { first_name: None, last_name: None, ..fullest('a') };
+        let mut most = 0;
+        for survivor in [
+            fullest('a'),
+            only_named,
+            only_known,
+            Contact::blank(fullest('a').id, merged.workspace_id, merged.created_at),
+        ] {
+            let job = PersonJobId::from_uuid(Uuid::from_u128(9));
+            let next = survivor.joined(&merged, job, Timestamp::from_millis(1)).unwrap();
+            let writes = join_writes(&survivor, &merged, &next, "r").unwrap().len();
+            // The choices of three ids of each, and the job.
+            most = most.max(writes + 2 * 3 + 1);
+        }
+        // Both contacts, four earlier merged ones, four ids, two rows for each of two numbers, 17 search rows that go and 24
+        // that come.
+        assert_eq!(most, 2 + 4 + 4 + 2 * 2 + 17 + 17 + 7);
+        assert!(most <= MAX_TRANSACTION_WRITES);
     }
 
     #[test]

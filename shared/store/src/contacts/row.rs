@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Language, PersonName, ProviderUserId,
-    Timestamp, UserId, WaId, WorkspaceId,
+    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Language, PersonJobId, PersonName,
+    ProviderUserId, Timestamp, UserId, WaId, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub(crate) const OWNER_PK: &str = "ownerPk";
 /// The attributes of a contact's row from which [`contact`] reads it: without those for indexes and repeated writes.
 static ATTRIBUTES: Attributes = Attributes {
     expression: "pk, sk, sv, createdAt, updatedAt, firstName, lastName, email, cellphone, userId, waId, movedAt, \
-                 numberSince, #language, ownerId, ownerEmail, attrs, version",
+                 numberSince, #language, ownerId, ownerEmail, attrs, merging, erasing, merged, mergedInto, version",
     names: &[("#language", "language")],
 };
 
@@ -33,10 +33,47 @@ pub(crate) fn contact_place(workspace: WorkspaceId, id: ContactId) -> Place {
     Place::of(Table::Contacts, keys::contact(workspace, id)).only(&ATTRIBUTES)
 }
 
-/// Reads the contact from its row.
-pub(crate) fn contact(item: Item) -> Result<Contact, StoreError> {
+/// Reads the contact from its row. `None` if it became part of another contact.
+pub(crate) fn contact(item: Item) -> Result<Option<Contact>, StoreError> {
     let (workspace_id, id) = ids_of_key(&item)?;
-    Ok(Contact { id, workspace_id, ..read(item)? })
+    if item.contains_key(MERGED_INTO) {
+        return Ok(None);
+    }
+    Ok(Some(Contact { id, workspace_id, ..read(item)? }))
+}
+
+/// The contact of which the contact in this row became part, if it did.
+pub(crate) fn survivor(item: &Item) -> Option<ContactId> {
+    ContactId::parse(text(item, MERGED_INTO)).ok()
+}
+
+/// What is left of a contact that became part of another one: where its data went, and when.
+pub(crate) fn merged_item(
+    (workspace, merged): (WorkspaceId, ContactId),
+    merged_into: ContactId,
+    merged_at: Timestamp,
+) -> Result<Item, StoreError> {
+    row(keys::contact(workspace, merged), MERGED, &MergedRow { merged_into, merged_at })
+}
+
+/// Of which contact another one became part, and when, from the row that [`merged_item`] made.
+pub(crate) fn merged(item: Item) -> Result<(ContactId, Timestamp), StoreError> {
+    let MergedRow { merged_into, merged_at } = read(item)?;
+    Ok((merged_into, merged_at))
+}
+
+/// The kind of the row of a contact that became part of another one.
+pub(crate) const MERGED: &str = "mergedContact";
+const MERGED_INTO: &str = "mergedInto";
+
+/// `W#C#<id>` / `C` of a contact that became part of another one.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MergedRow {
+    #[serde(with = "fields::text")]
+    merged_into: ContactId,
+    #[serde(with = "fields::text")]
+    merged_at: Timestamp,
 }
 
 /// A contact's row as `request_id` writes it. It is without the place in the list of all contacts, which only
@@ -84,6 +121,12 @@ struct ContactRow {
     owner: Option<Owner>,
     #[serde(rename = "attrs", with = "fields::map")]
     attributes: BTreeMap<AttributeId, AttributeContent>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    merging: Option<PersonJobId>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    erasing: Option<PersonJobId>,
+    #[serde(with = "fields::list", default, skip_serializing_if = "Vec::is_empty")]
+    merged: Vec<ContactId>,
     version: u64,
 }
 
@@ -104,7 +147,7 @@ enum ContentField {
     Closed(#[serde(with = "fields::list")] Vec<ClosedValueId>),
 }
 
-stored! { Contact = ContactRow, AttributeContent = ContentField }
+stored! { MergedRow = MergedRow, Contact = ContactRow, AttributeContent = ContentField }
 
 impl From<&Option<Owner>> for OwnerFields {
     fn from(owner: &Option<Owner>) -> Self {

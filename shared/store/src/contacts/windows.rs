@@ -78,9 +78,16 @@ pub(crate) fn window_write(
     let put = Write::put(Table::Contacts, row(keys::window(workspace, contact, line), "window", &window)?);
     Ok(match seen {
         None => put.when_absent(),
-        Some(seen) => put
-            .when("conversationId = :conversation AND lastInboundAt = :at")
-            .bind(":conversation", s(seen.conversation_id.to_string()))
-            .bind(":at", s(seen.last_inbound_at.to_string())),
+        Some(seen) => seen.when_seen(put),
     })
+}
+
+impl WindowRow {
+    /// The write under the condition that the row is as it was read.
+    pub(crate) fn when_seen(&self, write: Write) -> Write {
+        write
+            .when("conversationId = :conversation AND lastInboundAt = :at")
+            .bind(":conversation", s(self.conversation_id.to_string()))
+            .bind(":at", s(self.last_inbound_at.to_string()))
+    }
 }

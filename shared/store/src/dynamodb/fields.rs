@@ -30,9 +30,9 @@ use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
     ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
     Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, FileType, JobId, JobState,
-    KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus,
-    PersonName, PhoneKey, ProviderAppId, ProviderUserId, Secret, Slot, TeamId, TemplateId, Timestamp, Unfit,
-    UserId, UserStatus, WaId, WebOrigin, WorkspaceId,
+    KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MergeState, MessageBody, MessageId,
+    MessageStatus, PersonJobId, PersonName, PhoneKey, ProviderAppId, ProviderUserId, Secret, Slot, TeamId,
+    TemplateId, Timestamp, Unfit, UserId, UserStatus, WaId, WebOrigin, WorkspaceId,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -116,14 +116,14 @@ macro_rules! ids {
 
 ids! {
     AttributeId ClosedValueId ContactId ConversationId EndpointId ErasureId EventId JobId KeyId LeadId
-    MediaId MessageId TeamId TemplateId UserId WorkspaceId
+    MediaId MessageId PersonJobId TeamId TemplateId UserId WorkspaceId
 }
 fields! {
     Self::parse, as_str =>
         AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
         ChoiceKind ChoiceSource ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
         DisabledReason Email ErasureState EventType FileKind FileMissing FileName FileType Forwarded
-        JobState LandingUri Language LeadName LeadState MediaDigest MediaState MessageBody MessageStatus
+        JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus
         OpenContent Override ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId
         ReferralField SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin;
     Self::parse, expose => ReceiverKey SigningSecret;

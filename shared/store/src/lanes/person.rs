@@ -1,9 +1,12 @@
-//! The row of an erasure or a preview: of the job, and of the receipt that stays.
+//! The row of a job about a person, and of the receipt that stays of an erasure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::person::erasure::{ContactPreview, Preview};
-use domain::{ContactId, Erasure, ErasureId, ErasureState, LaneId, LeadId, Tenure, Timestamp, WorkspaceId};
+use domain::{
+    ContactId, Erasure, ErasureId, ErasureState, LaneId, LeadId, Merge, MergeState, PersonJob, PersonJobId,
+    Tenure, Timestamp, WorkspaceId,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, OfKey, stored};
@@ -11,11 +14,38 @@ use crate::dynamodb::item::{Item, PK, SK, read, row, s, text, unreadable};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::{StoreError, keys};
 
-/// A job's row as `request_id` writes it, without its place in the due index.
-pub(crate) fn job_item(of: &Erasure, request_id: &str) -> Result<Item, StoreError> {
-    let mut item = row(keys::person_job(of.workspace_id, of.id), "erasure", of)?;
+/// The kinds of the rows.
+pub(crate) const ERASURE: &str = "erasure";
+pub(crate) const MERGE: &str = "merge";
+
+/// The row of an erasure or a preview as `request_id` writes it, without its place in the due index.
+pub(crate) fn erasure_item(of: &Erasure, request_id: &str) -> Result<Item, StoreError> {
+    let mut item = row(keys::person_job(of.workspace_id, of.id), ERASURE, of)?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     Ok(item)
+}
+
+/// The row of a merge as `request_id` writes it, without its place in the due index.
+pub(crate) fn merge_item(of: &Merge, request_id: &str) -> Result<Item, StoreError> {
+    let mut item = row(keys::person_job(of.workspace_id, of.id), MERGE, of)?;
+    item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    Ok(item)
+}
+
+/// Reads a job from its row.
+pub(crate) fn job(item: Item) -> Result<PersonJob, StoreError> {
+    match text(&item, "kind") {
+        MERGE => merge(item).map(PersonJob::Merge),
+        _ => erasure(item).map(|erasure| PersonJob::Erasure(Box::new(erasure))),
+    }
+}
+
+/// Reads a merge from its row.
+pub(crate) fn merge(item: Item) -> Result<Merge, StoreError> {
+    let workspace_id = keys::read_person_jobs(text(&item, PK));
+    let workspace_id = workspace_id.ok_or_else(|| unreadable(&item, "its key is not one of ours"))?;
+    let id = PersonJobId::parse(text(&item, SK)).map_err(|_| unreadable(&item, "its key is no job's"))?;
+    Ok(Merge { id, workspace_id, ..read(item)? })
 }
 
 /// Reads an erasure from its row: that of a job, or a receipt.
@@ -28,9 +58,11 @@ pub(crate) fn erasure(item: Item) -> Result<Erasure, StoreError> {
 
 /// The job that this row asks for, if nothing of it has begun.
 pub(crate) fn asked(item: Item) -> Result<Option<LaneId>, StoreError> {
-    let erasure = erasure(item)?;
-    let is_asked = erasure.state == ErasureState::Asked;
-    Ok(is_asked.then_some(LaneId::Person(erasure.workspace_id, erasure.id)))
+    let (workspace, id, is_asked) = match job(item)? {
+        PersonJob::Erasure(of) => (of.workspace_id, of.id.into(), of.state == ErasureState::Asked),
+        PersonJob::Merge(of) => (of.workspace_id, of.id, of.state == MergeState::Asked),
+    };
+    Ok(is_asked.then_some(LaneId::Person(workspace, id)))
 }
 
 /// `W#J` / erasure id, and the receipt: `W#P` / erasure id in the table `workspaces`.

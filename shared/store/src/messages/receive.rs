@@ -307,7 +307,7 @@ impl Store {
         let places = [&of_contact, &of_window].into_iter().chain(&of_answered).chain(&of_lanes);
         let mut rows = self.rows_at(places).await?;
         Ok(Beside {
-            contact: rows.take(&of_contact).map(contact).transpose()?,
+            contact: rows.take(&of_contact).map(contact).transpose()?.flatten(),
             window: rows.read(&of_window)?,
             answered: of_answered.and_then(|place| rows.take(&place)).map(conversation).transpose()?,
             lanes: rows,

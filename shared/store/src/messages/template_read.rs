@@ -42,7 +42,7 @@ impl Store {
         Ok(TemplateRead {
             template: take_templates(&mut rows, &of_templates)?.remove(&id),
             lines: read.setting?,
-            contact: of_contact.and_then(|place| rows.take(&place)).map(contact).transpose()?,
+            contact: of_contact.and_then(|place| rows.take(&place)).map(contact).transpose()?.flatten(),
             media: take_media(&mut rows, &of_media)?,
         })
     }

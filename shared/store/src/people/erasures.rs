@@ -4,14 +4,13 @@
 //! person key, and goes with the job.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use domain::{
     Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, HeldNumber, LaneId, LeadId, Person,
-    PersonKey, PhoneKey, ProviderUserId, Tenure, WorkspaceId,
+    PersonJob, PersonKey, PhoneKey, ProviderUserId, Tenure, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -19,10 +18,9 @@ use uuid::Uuid;
 use crate::dynamodb::fields::{self, Stored, stored};
 use crate::dynamodb::item::{Item, SK, key, n, read, row, s, text, unreadable};
 use crate::dynamodb::read::{Place, Query};
-use crate::dynamodb::versions::diff_write;
-use crate::dynamodb::write::{Write, Wrote, is_written_by};
-use crate::lanes::person::{TenureField, erasure, job_item};
-use crate::lanes::{LaneState, Leased};
+use crate::dynamodb::write::{Write, Wrote};
+use crate::lanes::person::{TenureField, erasure, erasure_item, job};
+use crate::people::jobs::{LeasedJob, due_job};
 use crate::{Store, StoreError, Table, keys};
 
 /// What an erasure found.
@@ -99,25 +97,6 @@ impl Target {
     }
 }
 
-/// A job under a lease.
-#[derive(Clone, Copy, Debug)]
-pub struct LeasedErasure {
-    lease: Uuid,
-}
-
-impl LeasedErasure {
-    /// The job of a leased lane; `None` for a lane of another kind.
-    pub fn of(leased: &Leased) -> Option<(Self, Erasure)> {
-        match &leased.state {
-            LaneState::Person(erasure) => Some((Self { lease: leased.lease }, Erasure::clone(erasure))),
-            LaneState::Webhook(_) | LaneState::Conversation(_) | LaneState::Lead(_) => None,
-        }
-    }
-}
-
-/// How long after it was asked for the sweeper queues a job whose message was lost.
-const FIRST_DUE: Duration = Duration::from_secs(120);
-
 impl Store {
     /// Asks for an erasure or a preview. `seen` is what [`Store::erasure`] found. Returns it as it is now: the one that runs,
     /// or the receipt, if it was asked for before. The result of a preview is made anew. `person` is what is known beside
@@ -145,10 +124,8 @@ impl Store {
     }
 
     async fn asked_row(&self, new: &Erasure, person: Option<&Person>) -> Result<Item, StoreError> {
-        let mut item = job_item(new, &self.ids.next().to_string())?;
-        let lane = LaneId::Person(new.workspace_id, new.id);
-        item.insert("dueShard".to_owned(), s(keys::due_shard(&lane)));
-        item.insert("dueAt".to_owned(), n(new.asked_at.plus(FIRST_DUE).as_millis()));
+        let item = erasure_item(new, &self.ids.next().to_string())?;
+        let mut item = due_job(item, LaneId::Person(new.workspace_id, new.id.into()), new.asked_at);
         if let Some(person) = person {
             item.insert(SEALED.to_owned(), self.sealed(new, person).await?);
         }
@@ -177,7 +154,8 @@ impl Store {
 
     async fn jobs_of_persons(&self, workspace: WorkspaceId) -> Result<Vec<Erasure>, StoreError> {
         let rows = self.query_all(Query::of(Table::Contacts, keys::person_jobs(workspace))).await?;
-        rows.into_iter().map(erasure).collect()
+        let jobs = rows.into_iter().map(job).collect::<Result<Vec<_>, _>>()?;
+        Ok(jobs.into_iter().filter_map(PersonJob::erasure).collect())
     }
 
     /// All erasures and previews of a workspace, the oldest first. One round trip for each megabyte of two tables.
@@ -211,45 +189,32 @@ impl Store {
     /// `None` if another visitor holds the lane. One round trip.
     pub async fn keep_erasure(
         &self,
-        leased: &LeasedErasure,
+        leased: &LeasedJob,
         seen: &Erasure,
         next: Erasure,
         person: Option<&Person>,
     ) -> Result<Option<Erasure>, StoreError> {
         let request = self.ids.next().to_string();
-        let (mut before, mut after) = (job_item(seen, "")?, job_item(&next, &request)?);
+        let (mut before, mut after) = (erasure_item(seen, "")?, erasure_item(&next, &request)?);
         if let Some(person) = person {
             after.insert(SEALED.to_owned(), self.sealed(&next, person).await?);
         }
         if next.is_over() {
             before.insert(SEALED.to_owned(), s(""));
         }
-        let write = diff_write(Table::Contacts, &before, &after, seen.version);
-        let write = write.also_when("#lease = :mine").name("#lease", "lease");
-        let write = write.bind(":mine", s(leased.lease.to_string()));
-        Ok(match self.write(write).await? {
-            Wrote::Done(_) => Some(next),
-            Wrote::Refused(found) => found.filter(|found| is_written_by(found, &request)).map(|_| next),
-        })
+        let is_kept = self.keep_job(leased.write(&before, &after, seen.version), &request).await?;
+        Ok(is_kept.then_some(next))
     }
 
     /// Stores the receipt of an erasure that is done, and deletes what it found and the job. One round trip for each.
-    pub async fn finish_erasure(&self, leased: &LeasedErasure, done: &Erasure) -> Result<(), StoreError> {
+    pub async fn finish_erasure(&self, leased: &LeasedJob, done: &Erasure) -> Result<(), StoreError> {
         let receipt = row(keys::erasure(done.workspace_id, done.id), "erasure", done)?;
         self.write(Write::put(Table::Workspaces, receipt)).await?;
         for target in self.targets(done).await? {
             let row = key((keys::erasure_targets(done.workspace_id, done.id), target.sort_key()));
             self.write(Write::delete(Table::Contacts, row)).await?;
         }
-        self.drop_job(leased, done).await
-    }
-
-    /// Deletes a job, such as a preview that was kept long enough. One round trip.
-    pub async fn drop_job(&self, leased: &LeasedErasure, of: &Erasure) -> Result<(), StoreError> {
-        let job = Write::delete(Table::Contacts, key(keys::person_job(of.workspace_id, of.id)));
-        let job = job.when("#lease = :mine").name("#lease", "lease");
-        self.write(job.bind(":mine", s(leased.lease.to_string()))).await?;
-        Ok(())
+        self.drop_job(leased).await
     }
 
     /// What an erasure found, in the order in which it processes it. One round trip for each megabyte.

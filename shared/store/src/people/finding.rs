@@ -6,14 +6,16 @@ use domain::choices::Chooser;
 use domain::person::times::contact_of;
 use domain::{
     Cellphone, Choices, Contact, ContactId, ConversationId, Email, HeldNumber, Lead, LeadId, Person,
-    PhoneKey, Reached, Tenure, Timestamp, WaId, WorkspaceId,
+    PersonJobId, PhoneKey, Reached, Tenure, Timestamp, WaId, WorkspaceId,
 };
 
 use crate::contacts::holder_of;
 use crate::contacts::plan::{EarlierRow, IdentityRow};
-use crate::dynamodb::item::{PK, SK, key, read, text};
+use crate::contacts::row::{contact, survivor};
+use crate::dynamodb::item::{PK, SK, key, read, s, text};
 use crate::dynamodb::read::{Place, Query};
-use crate::dynamodb::write::Write;
+use crate::dynamodb::update::RowUpdate;
+use crate::dynamodb::write::{Write, Wrote};
 use crate::lanes::lead::lead;
 use crate::{Store, StoreError, Table, keys};
 
@@ -76,19 +78,7 @@ impl Store {
     /// Finds what belongs to a person of whom this is known. The index of a number's leads is eventually consistent.
     pub async fn find_person(&self, workspace: WorkspaceId, known: Person) -> Result<Found, StoreError> {
         let mut person = known;
-        let mut contacts = vec![];
-        for id in person.contacts.clone() {
-            person.numbers.extend(self.earlier_numbers(workspace, id).await?);
-            let Some(contact) = self.contact(workspace, id).await? else { continue };
-            let tenure = Tenure { from: contact.has_number_since(), to: None, contact: id };
-            // The provider knows the person under the second number.
-            let numbers = contact.cellphone.clone().into_iter();
-            let numbers = numbers.chain(contact.wa_id.as_ref().and_then(WaId::cellphone));
-            person.numbers.extend(numbers.map(|number| HeldNumber { number, tenure }));
-            person.emails.extend(contact.email.clone());
-            person.user_ids.extend(contact.user_id.clone());
-            contacts.push(contact);
-        }
+        let contacts = self.contacts_of_person(workspace, &mut person).await?;
         let (mut leads, mut nobodys, mut others) = (vec![], BTreeSet::new(), BTreeMap::new());
         for (key, number) in Person::by_phone(person.clone().all_numbers()) {
             let tenures = self.tenures(workspace, &key).await?;
@@ -119,6 +109,69 @@ impl Store {
             counts += self.counts_of(workspace, number).await?;
         }
         Ok(Found { person, contacts, leads, nobodys, others, conversations, choices, counts })
+    }
+
+    /// The contacts of a person, with those that became part of them, and those of which they became part. The person gets
+    /// their ids, numbers and addresses. Two round trips for each.
+    async fn contacts_of_person(
+        &self,
+        workspace: WorkspaceId,
+        person: &mut Person,
+    ) -> Result<Vec<Contact>, StoreError> {
+        let (mut contacts, mut next) = (vec![], person.contacts.clone());
+        while let Some(id) = next.pop_first() {
+            person.numbers.extend(self.earlier_numbers(workspace, id).await?);
+            let Some(row) = self.get_item(Table::Contacts, keys::contact(workspace, id)).await? else {
+                continue;
+            };
+            let further = survivor(&row);
+            let found = contact(row)?;
+            let further = further.iter().chain(found.iter().flat_map(|contact| &contact.merged));
+            next.extend(further.filter(|id| person.contacts.insert(**id)));
+            let Some(contact) = found else { continue };
+            let tenure = Tenure { from: contact.has_number_since(), to: None, contact: id };
+            // The provider knows the person under the second number.
+            let numbers = contact.cellphone.clone().into_iter();
+            let numbers = numbers.chain(contact.wa_id.as_ref().and_then(WaId::cellphone));
+            person.numbers.extend(numbers.map(|number| HeldNumber { number, tenure }));
+            person.emails.extend(contact.email.clone());
+            person.user_ids.extend(contact.user_id.clone());
+            contacts.push(contact);
+        }
+        contacts.sort_by_key(|contact| contact.id);
+        Ok(contacts)
+    }
+
+    /// Marks contacts, and those that are one person with them, as those of an erasure, so that they are in no merge. Returns
+    /// all of them; `None` if one of them is in a merge. Two round trips for each; more while they are merged.
+    pub async fn take_for_erasure(
+        &self,
+        workspace: WorkspaceId,
+        job: PersonJobId,
+        contacts: BTreeSet<ContactId>,
+    ) -> Result<Option<BTreeSet<ContactId>>, StoreError> {
+        let mut taken = BTreeSet::new();
+        loop {
+            let mut person = Person { contacts: contacts.clone(), ..Person::default() };
+            self.contacts_of_person(workspace, &mut person).await?;
+            let new: Vec<ContactId> = person.contacts.difference(&taken).copied().collect();
+            if new.is_empty() {
+                return Ok(Some(person.contacts));
+            }
+            for id in new {
+                let mark = RowUpdate::default()
+                    .set("erasing", s(job.to_string()))
+                    .when("attribute_exists(version)")
+                    .when("attribute_not_exists(merging)");
+                let mark = mark.of(Table::Contacts, key(keys::contact(workspace, id)));
+                if let Wrote::Refused(Some(found)) = self.write(mark).await?
+                    && found.contains_key("merging")
+                {
+                    return Ok(None);
+                }
+                taken.insert(id);
+            }
+        }
     }
 
     /// The choices of the numbers and the user ids that the person has, and those that name the person's contact: a

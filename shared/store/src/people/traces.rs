@@ -1,7 +1,7 @@
 //! The other rows of a person: the contact, leads, files, and the rows under the person's numbers.
 
 use domain::contact::search::phone_rows;
-use domain::{Cellphone, Contact, Lead, MediaId, Timestamp, WorkspaceId};
+use domain::{Cellphone, Contact, ContactId, Lead, MediaId, Timestamp, WorkspaceId};
 
 use crate::contacts::plan::{erase_writes, search_hints};
 use crate::dynamodb::item::{PK, SK, key, s, text};
@@ -17,6 +17,13 @@ impl Store {
     /// read. One round trip.
     pub async fn erase_contact(&self, seen: &Contact) -> Result<bool, StoreError> {
         Ok(self.transact(erase_writes(seen)?).await?.is_ok())
+    }
+
+    /// Deletes what is left of a contact that became part of another one. One round trip.
+    pub async fn erase_merged(&self, workspace: WorkspaceId, id: ContactId) -> Result<(), StoreError> {
+        let row = Write::delete(Table::Contacts, key(keys::contact(workspace, id)));
+        self.write(row.when("attribute_exists(mergedInto)")).await?;
+        Ok(())
     }
 
     /// The number of rows that are deleted with a contact.

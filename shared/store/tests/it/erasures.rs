@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{ContactId, Erasure, LaneId, WorkspaceId};
 use harness::{TestClock, TestDb};
-use store::{Lease, LeasedErasure, Target, TargetKind};
+use store::{Lease, LeasedJob, Target, TargetKind};
 use uuid::Uuid;
 
 fn erasure(db: &TestDb) -> Erasure {
@@ -21,12 +21,12 @@ async fn a_repeat_of_a_request_finds_the_job_and_only_its_visitor_changes_it() {
     assert_eq!(store.ask_erasure(&asked, None, None).await.unwrap(), asked);
     let later = Erasure { asked_at: asked.asked_at.plus(Duration::from_secs(60)), ..asked.clone() };
     assert_eq!(store.ask_erasure(&later, None, None).await.unwrap(), asked);
-    let lane = LaneId::Person(asked.workspace_id, asked.id);
+    let lane = LaneId::Person(asked.workspace_id, asked.id.into());
     let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(330)).await.unwrap() else {
         panic!("the job is new")
     };
-    let (mine, read) = LeasedErasure::of(&leased).unwrap();
-    assert_eq!(read, asked);
+    let (mine, read) = LeasedJob::of(&leased).unwrap();
+    assert_eq!(read.erasure(), Some(asked.clone()));
     let next = store.keep_erasure(&mine, &asked, asked.finding(), None).await.unwrap().unwrap();
     // What was read before cannot be changed.
     assert_eq!(store.keep_erasure(&mine, &asked, asked.finding(), None).await.unwrap(), None);

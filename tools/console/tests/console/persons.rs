@@ -381,7 +381,7 @@ fn engine(desk: &Desk) -> people::Engine {
 async fn visit(desk: &Desk, workspace: &str, erasure: &str) {
     let lane = LaneId::Person(
         domain::WorkspaceId::parse(workspace).unwrap(),
-        domain::ErasureId::parse(erasure).unwrap(),
+        domain::ErasureId::parse(erasure).unwrap().into(),
     );
     let context = harness::context(desk.db.store().now(), Duration::from_secs(300));
     let event = harness::queue_event("people.json", &[queue::body(&lane)], context);
