@@ -36,6 +36,7 @@ OF_EXAMPLES = {
     "9c1b1f0a-0d5e-4f43-8a55-6c2c1f1f4b77": MADE["mediaId"],
     "2b6f0c4e-8d1a-5e37-9c5b-7a1d3f5e9b0c": MADE["erasureId"],
     "6e1c9f3a-4b7d-5a20-8c6e-0f2b4d6a8c1e": MADE["erasureId"],
+    "5d7f9b1c-3e5a-4c7d-8f9b-1d3e5f7a9c2b": MADE["secondContactId"],
     "a18eabcd-ae14-4325-9568-1c361b76a862": WORKSPACE["contacts"][0]["id"],
     "2f24fcc0-e1da-40d4-a496-7dcd00f4546d": WORKSPACE["users"][0]["id"],
     "ada.okafor@example.com": WORKSPACE["users"][0]["email"],
@@ -90,6 +91,9 @@ def before_call(context, case, kwargs):
     # An erasure would take a contact that other requests need.
     if case.operation.label.endswith("/erasure") and erases(case.body):
         case.body, case.media_type = {"dryRun": True}, "application/json"
+    # A merge would take a contact that other requests need: only the one that was made for it is merged.
+    if case.operation.label.endswith("/merge") and isinstance(case.body, dict) and is_uuid(case.body.get("contactId")):
+        case.body = case.body | {"contactId": MADE["secondContactId"]}
     if isinstance(case.body, dict | list):
         case.body = real("body", case.body)
         # Each body has its own idempotency key.

@@ -82,24 +82,28 @@ def made(stack):
     options = ["--name", "contract", "--scope", "*", "--scope", "contacts:erase", "--rate", "500", "--burst", "30000"]
     key = json.loads(subprocess.run([*command, *options], check=True, stdout=subprocess.PIPE).stdout)["apiKey"]
 
-    def post(resource, body):
+    def call(resource, body=None):
         url = f"{stack['baseUrl']}/service/api/v1/workspaces/{workspace['workspaceId']}/{resource}"
         headers = {"x-api-key": key, "content-type": "application/json"}
-        return json.load(urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)))
+        content = None if body is None else json.dumps(body).encode()
+        return json.load(urllib.request.urlopen(urllib.request.Request(url, content, headers)))
 
     external = {"identifier": "+34600111222", "identifierType": "PHONE"}
-    conversation = post("conversations", {"participants": {"externals": [external]}})
-    message = post("messages", {"conversationId": conversation["id"], "messageBody": "Hello"})
+    conversation = call("conversations", {"participants": {"externals": [external]}})
+    message = call("messages", {"conversationId": conversation["id"], "messageBody": "Hello"})
     content = b"hello"
     digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     file = {"name": "a.txt", "fileType": "DOCUMENT", "contentType": "text/plain", "checksumBase64": digest}
-    [upload] = post("files", [file])
+    [upload] = call("files", [file])
     presigned = upload["presignUrl"]
     request = urllib.request.Request(presigned["url"], content, presigned["headers"], method=presigned["method"])
     urllib.request.urlopen(request).close()
-    preview = post(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
+    # A second contact of a person, which a merge may take.
+    call("conversations", {"participants": {"externals": [external | {"identifier": "+34600111333"}]}})
+    [second] = call("contacts?search=%2B34600111333")["contacts"]
+    preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids = {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
-    ids |= {"erasureId": preview["erasureId"]}
+    ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"]}
     return {
         "CONTRACT_API_KEY": key,
         "CONTRACT_MADE": json.dumps(ids),

@@ -224,6 +224,7 @@ ROUTES = {
         ("get", f"{WORKSPACE}/contacts/{{contactId}}"): "contacts",
         ("patch", f"{WORKSPACE}/contacts/{{contactId}}"): "contacts",
         ("post", f"{WORKSPACE}/contacts/{{contactId}}/erasure"): "contacts",
+        ("post", f"{WORKSPACE}/contacts/{{contactId}}/merge"): "contacts",
         ("get", f"{WORKSPACE}/erasures/{{erasureId}}"): "contacts",
         ("get", f"{WORKSPACE}/settings/attributes"): "attributes",
         ("get", f"{WORKSPACE}/users/{{userId}}"): "users",

@@ -1,4 +1,4 @@
-use domain::ContactId;
+use domain::{Contact, ContactId};
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, Resource, view};
 use store::ContactRead;
@@ -11,7 +11,13 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let id = form.finish(id)?;
 
     let (store, workspace) = (call.store(), call.workspace());
-    let ContactRead { contact, definitions, .. } = store.contact_read(workspace, id, None).await?;
-    let contact = contact.ok_or(ApiError::NotFound(Resource::Contact))?;
-    Reply::resource(&view::contact(&contact, &definitions, store.now()), definitions.version())
+    let read = store.contact_read(workspace, id, None).await?;
+    let (contact, definitions) = (found(&read)?, &read.definitions);
+    Reply::resource(&view::contact(contact, definitions, store.now()), definitions.version())
+}
+
+/// The contact that was read. If it became part of another one, the error names that one.
+pub(crate) fn found(read: &ContactRead) -> Result<&Contact, ApiError> {
+    let absent = || read.merged_into.map_or(ApiError::NotFound(Resource::Contact), ApiError::Merged);
+    read.contact.as_ref().ok_or_else(absent)
 }

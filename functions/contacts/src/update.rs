@@ -4,8 +4,10 @@ use domain::{
     AttributeId, Cellphone, ClosedValueId, ContactId, Email, Language, PersonName, Refused, UserRef,
 };
 use edge::form::{Form, Node, Rejection};
-use edge::{ApiError, Call, Reply, Resource, people, view};
+use edge::{ApiError, Call, Reply, people, view};
 use store::{ContactRead, Replaced};
+
+use crate::get::found;
 
 /// PATCH /contacts/{contactId}: two round trips of one call each. A field that the body omits stays unchanged.
 pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -35,20 +37,19 @@ async fn merge(
     write_id: &str,
 ) -> Result<Option<Reply>, ApiError> {
     let (store, workspace) = (call.store(), call.workspace());
-    let ContactRead { contact, definitions, named, .. } =
-        store.contact_read(workspace, id, update.owner.as_set()).await?;
-    let current = contact.ok_or(ApiError::NotFound(Resource::Contact))?;
+    let read = store.contact_read(workspace, id, update.owner.as_set()).await?;
+    let (current, ContactRead { definitions, named, .. }) = (found(&read)?, &read);
     let now = store.now();
-    let shown = Reply::resource(&view::contact(&current, &definitions, now), definitions.version())?;
+    let shown = Reply::resource(&view::contact(current, definitions, now), definitions.version())?;
     call.request.check_if_match(&shown)?;
-    let Some(next) = current.apply(update, &definitions, named.as_ref(), now)? else {
+    let Some(next) = current.apply(update, definitions, named.as_ref(), now)? else {
         return Ok(Some(shown));
     };
 
     call.caller.admitted().await?;
-    match store.replace_contact(&current, &next, write_id).await? {
+    match store.replace_contact(current, &next, write_id).await? {
         Replaced::Done => {
-            Reply::resource(&view::contact(&next, &definitions, now), definitions.version()).map(Some)
+            Reply::resource(&view::contact(&next, definitions, now), definitions.version()).map(Some)
         }
         Replaced::Stale => Ok(None),
         Replaced::Taken { field, contact } => Err(Refused::IdentityTaken { field, contact }.into()),

@@ -1,6 +1,6 @@
 //! The body of an event, as the receivers get it.
 
-use domain::{Contact, Conversation, Definitions, Event, Summary};
+use domain::{Contact, ContactId, Conversation, Definitions, Event, Summary, Timestamp};
 use edge::view;
 use store::{Store, StoreError};
 
@@ -17,6 +17,10 @@ pub(crate) async fn body(
 ) -> Result<Vec<u8>, NoBody> {
     Ok(match about {
         About::Contact(contact) => contact_body(store, event, contact, definitions)?,
+        About::Merged(merged, into, at) => {
+            let contact = store.contact(event.workspace_id, *into).await?;
+            merged_body(store, event, (merged, *into, *at), contact.as_ref(), definitions)?
+        }
         About::Conversation(conversation) => view::event_body(event, &view::conversation(conversation))?,
         About::Release(conversation) => {
             view::event_body(event, &view::summary(&summary(store, conversation).await?))?
@@ -39,6 +43,23 @@ fn contact_body(
         return Ok(body);
     }
     view::event_body(event, &payload().without_attributes())
+}
+
+/// The contact that went, as it was, and the one that stays. Both fit, but for names of attributes that are very long.
+fn merged_body(
+    store: &Store,
+    event: &Event,
+    (merged, into, at): (&Contact, ContactId, Timestamp),
+    contact: Option<&Contact>,
+    definitions: &Definitions,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let shown = |of| view::contact(of, definitions, store.now());
+    let body = view::event_body(event, &view::merged(into, merged, at, contact.map(shown), shown(merged)))?;
+    if body.len() <= Event::MAX_BODY {
+        return Ok(body);
+    }
+    let shown = |of| shown(of).without_attributes();
+    view::event_body(event, &view::merged(into, merged, at, contact.map(shown), shown(merged)))
 }
 
 /// Summarizes a released conversation, as of its release.

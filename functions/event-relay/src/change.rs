@@ -4,8 +4,8 @@ use aws_lambda_events::dynamodb::EventRecord;
 use domain::choices::Held;
 use domain::message::SentBy;
 use domain::{
-    ChoiceScope, Choices, Contact, Conversation, ConversationStatus, Event, EventType, LaneId, Lead,
-    LeadState, MediaId, Message, WorkspaceId,
+    ChoiceScope, Choices, Contact, ContactId, Conversation, ConversationStatus, Event, EventType, LaneId,
+    Lead, LeadState, MediaId, Message, Timestamp, WorkspaceId,
 };
 use serde_dynamo::Item;
 use store::{Image, RowChange, StoreError};
@@ -47,6 +47,8 @@ pub(crate) struct EventChange {
 #[derive(Clone, Debug)]
 pub(crate) enum About {
     Contact(Contact),
+    /// A contact as it was before it became part of this one at this time.
+    Merged(Box<Contact>, ContactId, Timestamp),
     Conversation(Conversation),
     /// A released conversation, whose summary the payload shows.
     Release(Conversation),
@@ -56,11 +58,19 @@ pub(crate) enum About {
     Choice(Box<Choices>, ChoiceScope, Held),
 }
 
+impl About {
+    /// Whether the payload shows a contact, with its attributes by the workspace's definitions.
+    pub(crate) fn shows_contacts(&self) -> bool {
+        matches!(self, Self::Contact(_) | Self::Merged(..))
+    }
+}
+
 impl EventChange {
     /// What the event is about: an erasure of it erases the data of the event.
     pub(crate) fn subject(&self) -> Uuid {
         match &self.about {
             About::Contact(contact) => *contact.id.as_uuid(),
+            About::Merged(contact, ..) => *contact.id.as_uuid(),
             About::Conversation(conversation) | About::Release(conversation) => *conversation.id.as_uuid(),
             About::Message(message) => *message.conversation.as_uuid(),
             About::Lead(lead) => *lead.id.as_uuid(),
@@ -172,6 +182,7 @@ fn modified(images: (Image, Image)) -> Vec<EventChange> {
         (Image::Contact(old), Image::Contact(new)) if new.version > old.version => {
             vec![of_contact(EventType::ContactUpdated, new)]
         }
+        (Image::Contact(old), Image::Merged(into, at)) => vec![of_merge(old, into, at)],
         (Image::Conversation(old), Image::Conversation(new)) if new.version > old.version => {
             let released = ConversationStatus::Released;
             let release = (new.status == released && old.status != released).then(|| {
@@ -209,6 +220,13 @@ fn of_contact(event_type: EventType, contact: Contact) -> EventChange {
     let (id, version) = (contact.id, contact.version);
     let event = Event::of_change(event_type, contact.workspace_id, id.as_uuid(), version, contact.updated_at);
     EventChange::new(event, About::Contact(contact))
+}
+
+/// A contact is merged once, so the id of the event is derived from the contact that went.
+fn of_merge(old: Contact, into: ContactId, at: Timestamp) -> EventChange {
+    let (id, version) = (old.id, old.version + 1);
+    let event = Event::of_change(EventType::ContactMerged, old.workspace_id, id.as_uuid(), version, at);
+    EventChange::new(event, About::Merged(Box::new(old), into, at))
 }
 
 fn of_conversation(event_type: EventType, conversation: &Conversation) -> Event {

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use store::{RowChange, Store, StoreError};
 
 use crate::body::body;
-use crate::change::{About, EventChange, changes_of};
+use crate::change::{EventChange, changes_of};
 use crate::relay::AT_ONCE;
 
 /// An event and its body, as the relay would record it.
@@ -66,7 +66,7 @@ pub async fn derive(
             Err(error) => changes.push(Err(NotDerived::Row(error))),
         }
     }
-    let has_contacts = changes.iter().flatten().any(|change| matches!(change.about, About::Contact(_)));
+    let has_contacts = changes.iter().flatten().any(|change| change.about.shows_contacts());
     let definitions = if has_contacts { store.current_definitions(workspace).await? } else { Arc::default() };
     let derived = changes.into_iter().map(async |change| {
         let change = change?;

@@ -7,7 +7,7 @@ use domain::{Definitions, Event, Slot, WebhookEndpoint, WorkspaceId, error_chain
 use futures::future::{join_all, try_join};
 use store::Store;
 
-use crate::change::{About, EventChange};
+use crate::change::EventChange;
 
 /// The settings of a workspace that decide about its events, read for each batch.
 pub(crate) struct WorkspaceSettings {
@@ -39,7 +39,7 @@ pub(crate) async fn settings_of(
 ) -> BTreeMap<WorkspaceId, WorkspaceSettings> {
     let mut with_contacts: BTreeMap<WorkspaceId, bool> = BTreeMap::new();
     for EventChange { event, about, .. } in changes {
-        *with_contacts.entry(event.workspace_id).or_default() |= matches!(about, About::Contact(_));
+        *with_contacts.entry(event.workspace_id).or_default() |= about.shows_contacts();
     }
     let reads = with_contacts.into_iter().map(async |(workspace, with_contacts)| {
         let definitions = async {

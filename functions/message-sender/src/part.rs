@@ -247,16 +247,7 @@ async fn prepare<P>(
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
     }
-    // The recipient became part of another contact, to which another part of the message goes.
-    let is_recipient = |of: ContactId| message.recipients.iter().any(|recipient| recipient.contact == of);
-    let survivor = person.as_ref().map(|person| person.id).filter(|person| person != contact);
-    if survivor.is_some_and(is_recipient) {
-        return Err(no_address());
-    }
-    let window = match survivor.filter(|_| template.is_none()) {
-        Some(survivor) => service_window(store, workspace, survivor, channel).await?,
-        None => window,
-    };
+    let window = window_now(store, message, (*contact, channel), person.as_ref(), window).await?;
     let recipient = person.as_ref().filter(|_| template.is_some());
     let choices = choices_of(store, recipient, expected.zip(choices)).await?;
     let kept: &[Choices] = choices.as_ref().map_or(&[], |choices| choices.kept.as_slice());
@@ -295,6 +286,27 @@ async fn answered_by(store: &Store, message: &Message, part: usize) -> Result<Op
     match message.answers(part) {
         Some(id) => store.message(message.workspace_id, message.conversation, id).await,
         None => Ok(None),
+    }
+}
+
+/// The window of the contact that the recipient is now: it may have become part of another one. If another part of the message goes to
+/// that one, this part has no address.
+async fn window_now(
+    store: &Store,
+    message: &Message,
+    (recipient, channel): (ContactId, &ChannelId),
+    person: Option<&Contact>,
+    read: ServiceWindow,
+) -> Result<ServiceWindow, NotPrepared> {
+    let Some(survivor) = person.map(|person| person.id).filter(|person| *person != recipient) else {
+        return Ok(read);
+    };
+    if message.recipients.iter().any(|recipient| recipient.contact == survivor) {
+        return Err(NotPrepared::Never(PartError::of(PartError::NO_ADDRESS)));
+    }
+    match message.content.template() {
+        Some(_) => Ok(read),
+        None => Ok(service_window(store, message.workspace_id, survivor, channel).await?),
     }
 }
 

@@ -48,6 +48,12 @@ pub enum Refused {
         /// The limit in bytes of UTF-8.
         max_bytes: usize,
     },
+    /// Two contacts cannot become one.
+    #[error("the contacts cannot be merged: {}", reason.as_str())]
+    NotMerged {
+        /// The reason.
+        reason: MergeRefusal,
+    },
     /// The conversation accepts no messages.
     #[error("the conversation is blocked")]
     ConversationBlocked,
@@ -203,6 +209,35 @@ pub enum MediaFault {
     /// The SHA-256 of the bytes is not the declared one.
     OtherDigest,
 }
+
+/// Why two contacts are not merged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeRefusal {
+    /// Both are the same contact.
+    Itself,
+    /// One of them does not exist.
+    Unknown,
+    /// One of them was merged into another contact already.
+    AlreadyMerged,
+    /// Another merge of one of them runs.
+    BeingMerged,
+    /// One of them is being erased.
+    BeingErased,
+    /// The contact would be too large, or would stand for too many merged ones.
+    TooLarge,
+}
+
+words!(
+    /// The values of `extra.reason`.
+    MergeRefusal {
+        Itself: "ITSELF",
+        Unknown: "UNKNOWN",
+        AlreadyMerged: "ALREADY_MERGED",
+        BeingMerged: "BEING_MERGED",
+        BeingErased: "BEING_ERASED",
+        TooLarge: "TOO_LARGE",
+    }
+);
 
 /// The fields that are unique among a workspace's contacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::refused::{MediaFault, Origin};
-use domain::{AttributeType, KeyId, Refused, TemplateId};
+use domain::{AttributeType, ContactId, KeyId, Refused, TemplateId};
 use runtime::metrics::Denial;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -49,6 +49,7 @@ const UNKNOWN_ATTRIBUTE: ErrorCode = code(422, "SERVICE_CONTACT_0701", "Unknown 
 const CONTENT_UNFIT: ErrorCode = code(422, "SERVICE_CONTACT_0702", "Content Does Not Fit The Attribute");
 const UNKNOWN_VALUE: ErrorCode = code(422, "SERVICE_CONTACT_0703", "Unknown Attribute Value");
 const UNKNOWN_OWNER: ErrorCode = code(422, "SERVICE_CONTACT_0704", "Unknown Or Disabled Owner");
+const NOT_MERGED: ErrorCode = code(422, "SERVICE_CONTACT_0705", "Contacts Cannot Be Merged");
 const KEY_REUSED: ErrorCode = code(422, "SERVICE_CORE_0423", "Idempotency Key Reused");
 const UNKNOWN_TEMPLATE: ErrorCode = code(422, "SERVICE_CONVERSATION_0601", "Unknown Template");
 pub(crate) const NOT_APPROVED: ErrorCode = code(422, "SERVICE_CONVERSATION_0602", "Template Not Approved");
@@ -106,6 +107,7 @@ pub const CODES: &[ErrorCode] = &[
     CONTENT_UNFIT,
     UNKNOWN_VALUE,
     UNKNOWN_OWNER,
+    NOT_MERGED,
     FILE_UNFIT,
     UNKNOWN_MEDIA,
     MEDIA_UNFIT,
@@ -165,6 +167,9 @@ pub enum ApiError {
     /// The caller's workspace does not have the resource.
     #[error("no such {0:?}")]
     NotFound(Resource),
+    /// The contact became part of this one.
+    #[error("the contact was merged into {0}")]
+    Merged(ContactId),
     /// `If-Match` does not match the present state of the resource.
     #[error("stale")]
     Stale,
@@ -229,7 +234,7 @@ impl ApiError {
             Self::Forbidden(_) => FORBIDDEN,
             Self::NoRoute => NO_ROUTE,
             Self::NotFound(Resource::Conversation) => NO_CONVERSATION,
-            Self::NotFound(Resource::Contact) => NO_CONTACT,
+            Self::NotFound(Resource::Contact) | Self::Merged(_) => NO_CONTACT,
             Self::NotFound(Resource::Erasure) => NO_ERASURE,
             Self::NotFound(Resource::User) => NO_USER,
             Self::NotFound(Resource::Message) => NO_MESSAGE,
@@ -246,6 +251,7 @@ impl ApiError {
                 Refused::ContentUnfit { .. } => CONTENT_UNFIT,
                 Refused::UnknownClosedValue { .. } => UNKNOWN_VALUE,
                 Refused::UnknownOwner => UNKNOWN_OWNER,
+                Refused::NotMerged { .. } => NOT_MERGED,
                 Refused::IdentityTaken { .. } => CONTACT_TAKEN,
                 Refused::ContactTooLarge { .. }
                 | Refused::TooManyParticipants { .. }
@@ -292,6 +298,7 @@ impl ApiError {
             Self::Malformed(at) => json!({"line": at.line, "column": at.column, "reason": at.reason}),
             Self::TooLarge(max) => json!({"maxBytes": max}),
             Self::NotJsonType => json!({"expected": "application/json"}),
+            Self::Merged(into) => json!({"mergedInto": into.to_string()}),
             Self::Refused(refused) => return extra_of(refused),
             _ => return None,
         };
@@ -435,6 +442,7 @@ fn extra_of(refused: &Refused) -> Option<Value> {
             MediaFault::Empty => json!({"mediaId": media.to_string(), "minBytes": 1}),
             MediaFault::OtherDigest => json!({"mediaId": media.to_string()}),
         },
+        Refused::NotMerged { reason } => json!({"reason": reason.as_str()}),
         Refused::UnknownReply { message } => json!({"replyToMessageId": message.to_string()}),
         Refused::UnknownOwner
         | Refused::ContactTooLarge { .. }

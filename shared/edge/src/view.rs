@@ -23,8 +23,8 @@ use domain::person::erasure::{ContactPreview, Preview};
 use domain::sending::{PartError, in_words};
 use domain::{
     ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions, EndpointId, Erasure,
-    Event, EventType, External, FileType, Internal, Lead, LeadId, Media, MediaId, Message, MessageBody,
-    MessageId, PLATFORM, Part, Summary, Tenure, Timestamp, User, WorkspaceId,
+    Event, EventType, External, FileType, Internal, Lead, LeadId, Media, MediaId, Merge, Message,
+    MessageBody, MessageId, PLATFORM, Part, Summary, Tenure, Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -157,6 +157,31 @@ views! {
         opted_out_at: Option<String> = held.is_out().then(|| held.since.to_string()),
         #[serde(skip_serializing_if = "Option::is_none")]
         opted_in_at: Option<String> = (!held.is_out()).then(|| held.since.to_string()),
+    }
+
+    /// The payload of `contact.merged`: the contact that stays as it is now, and the other one as it was. The first is `null`
+    /// if it was erased or merged itself by then.
+    pub merged(
+        into: ContactId,
+        of: &Contact,
+        at: Timestamp,
+        contact: Option<ContactView<'a>>,
+        merged: ContactView<'a>
+    ) -> MergedView<'a> {
+        contact_id: String = into.to_string(),
+        merged_contact_id: String = of.id.to_string(),
+        workspace_id: String = of.workspace_id.to_string(),
+        merged_at: String = at.to_string(),
+        contact: Option<ContactView<'a>> = contact,
+        merged: ContactView<'a> = merged,
+    }
+
+    /// A merge that was asked for.
+    pub merge(of: &Merge) -> MergeView {
+        contact_id: String = of.survivor.to_string(),
+        merged_contact_id: String = of.merged.to_string(),
+        workspace_id: String = of.workspace_id.to_string(),
+        asked_at: String = of.asked_at.to_string(),
     }
 
     /// The payload of `contact.erased`.

@@ -12,7 +12,14 @@ import uuid
 from typing import Any, TypeVar
 
 from messaging_client import AuthenticatedClient, Client
-from messaging_client.api.contacts import erase_contact, get_contact, get_erasure, list_contacts, update_contact
+from messaging_client.api.contacts import (
+    erase_contact,
+    get_contact,
+    get_erasure,
+    list_contacts,
+    merge_contacts,
+    update_contact,
+)
 from messaging_client.api.conversations import (
     create_conversation,
     get_conversation,
@@ -55,6 +62,8 @@ from messaging_client.models import (
     GetLeadScriptScript,
     InternalByEmail,
     InternalUser,
+    Merge,
+    MergeRequest,
     Message,
     MessageCreated,
     MessageDirection,
@@ -106,8 +115,8 @@ def main() -> None:
     changed = update_conversation.sync_detailed(workspace, conversation.id, client=client, body=renamed, if_match=etag)
     assert parsed("updateConversation", changed, 200, Conversation).name == "Order 4712"
 
-    contacts = list_contacts.sync_detailed(workspace, client=client, page_size=5)
-    [contact, *_] = parsed("listContacts", contacts, 200, ContactPage).contacts
+    contacts = list_contacts.sync_detailed(workspace, client=client, page_size=30)
+    [contact, *_, second] = parsed("listContacts", contacts, 200, ContactPage).contacts
 
     found = get_contact.sync_detailed(workspace, contact.id, client=client)
     assert parsed("getContact", found, 200, Contact) == contact
@@ -120,6 +129,9 @@ def main() -> None:
     preview = parsed("eraseContact", asked, 202, Erasure)
     shown = get_erasure.sync_detailed(workspace, preview.erasure_id, client=client)
     assert parsed("getErasure", shown, 200, Erasure).contact_ids == [contact.id]
+
+    merged = merge_contacts.sync_detailed(workspace, contact.id, client=client, body=MergeRequest(second.id))
+    assert parsed("mergeContacts", merged, 202, Merge).merged_contact_id == second.id
 
     missing = get_contact.sync(workspace, uuid.uuid4(), client=client)
     assert isinstance(missing, NoContactError), missing

@@ -39,10 +39,11 @@ async function main(): Promise<void> {
   if (renamed.name !== "Order 4712") throw new Error("the new name is expected");
 
   const contacts = await client.GET("/service/api/v1/workspaces/{workspaceId}/contacts", {
-    params: { path: workspace, query: { pageSize: 5 } },
+    params: { path: workspace, query: { pageSize: 30 } },
   });
-  const [contact] = printed("listContacts", contacts, 200).contacts;
-  if (contact === undefined) throw new Error("a contact is expected");
+  const { contacts: listed } = printed("listContacts", contacts, 200);
+  const [contact, second] = [listed[0], listed[listed.length - 1]];
+  if (contact === undefined || second === undefined) throw new Error("contacts are expected");
   const path = { ...workspace, contactId: contact.id };
 
   const found = await client.GET("/service/api/v1/workspaces/{workspaceId}/contacts/{contactId}", { params: { path } });
@@ -63,6 +64,12 @@ async function main(): Promise<void> {
     params: { path: { ...workspace, erasureId: preview.erasureId } },
   });
   if (printed("getErasure", shown, 200).contactIds[0] !== contact.id) throw new Error("the contact is expected");
+
+  const merged = await client.POST("/service/api/v1/workspaces/{workspaceId}/contacts/{contactId}/merge", {
+    params: { path },
+    body: { contactId: second.id },
+  });
+  if (printed("mergeContacts", merged, 202).mergedContactId !== second.id) throw new Error("the contact is expected");
 
   const missing = await client.GET("/service/api/v1/workspaces/{workspaceId}/contacts/{contactId}", {
     params: { path: { ...workspace, contactId: crypto.randomUUID() } },

@@ -39,9 +39,10 @@ async function main(): Promise<void> {
   const renamed: Conversation = printed("updateConversation", changed, 200);
   if (renamed.name !== "Order 4712") throw new Error("the new name is expected");
 
-  const contacts = await api.listContacts({ client, path: workspace, query: { pageSize: 5 } });
-  const [contact] = printed("listContacts", contacts, 200).contacts;
-  if (contact === undefined) throw new Error("a contact is expected");
+  const contacts = await api.listContacts({ client, path: workspace, query: { pageSize: 30 } });
+  const { contacts: listed } = printed("listContacts", contacts, 200);
+  const [contact, second] = [listed[0], listed[listed.length - 1]];
+  if (contact === undefined || second === undefined) throw new Error("contacts are expected");
   const path = { ...workspace, contactId: contact.id };
 
   const found = await api.getContact({ client, path });
@@ -59,6 +60,9 @@ async function main(): Promise<void> {
   const preview = printed("eraseContact", asked, 202);
   const shown = await api.getErasure({ client, path: { ...workspace, erasureId: preview.erasureId } });
   if (printed("getErasure", shown, 200).contactIds[0] !== contact.id) throw new Error("the contact is expected");
+
+  const merged = await api.mergeContacts({ client, path, body: { contactId: second.id } });
+  if (printed("mergeContacts", merged, 202).mergedContactId !== second.id) throw new Error("the contact is expected");
 
   const missing = await api.getContact({ client, path: { ...workspace, contactId: crypto.randomUUID() } });
   if (missing.error?.code !== "SERVICE_CONTACT_0404") throw new Error("no contact is expected");

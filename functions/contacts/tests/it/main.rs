@@ -7,6 +7,7 @@ mod erase;
 mod get;
 mod list;
 mod logging;
+mod merge;
 mod update;
 
 use edge::{Api, ApiRequest};

@@ -2,12 +2,13 @@
 
 use domain::webhook::DisabledReason;
 use domain::{
-    AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId, Contact,
-    ContactId, DeliveryState, Event, EventType, PersonName, Reached, WorkspaceId,
+    AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Cellphone, ClosedValue,
+    ClosedValueId, Contact, ContactId, DeliveryState, Event, EventType, LaneId, PersonName, Reached,
+    WorkspaceId,
 };
 use harness::{Fault, World, fixture, trips};
 use serde_json::{Value, json};
-use store::{Remembered, Table};
+use store::{AskedMerge, Joined, Lease, LeasedJob, Remembered, Table};
 
 use crate::{ENDPOINT, OTHER, RESCUE, Scene, from_the_future, record, record_of, stream_event, visit};
 
@@ -40,6 +41,44 @@ async fn definitions(world: &World) {
         let workspace = world.db.store().workspace(world.workspace).await.unwrap().unwrap();
         assert!(world.db.store().create_definition(&workspace, &definition).await.unwrap());
     }
+}
+
+#[tokio::test]
+async fn a_merge_is_told_once_with_both_contacts_and_queues_its_job() {
+    let scene = Scene::with_endpoint().await;
+    let (world, store) = (&scene.world, scene.world.db.store());
+    store.ensure_person_key([9; 32]).await.unwrap();
+    let stays = world.contact(|of| of.cellphone = Cellphone::parse("+34600111222").ok()).await;
+    let goes = world.contact(|of| of.first_name = PersonName::parse("Anita").ok()).await;
+    let asked = store.ask_merge(world.workspace, stays.id, goes.id).await.unwrap();
+    let AskedMerge::Running(merge) = asked else { panic!("{asked:?}") };
+    let lane = LaneId::Person(world.workspace, merge.id);
+    let Lease::Taken(leased) = store.lease_lane(lane, RESCUE).await.unwrap() else {
+        panic!("the merge is asked for")
+    };
+    let (mine, _) = LeasedJob::of(&leased).unwrap();
+    assert!(matches!(store.join_contacts(&mine, &merge).await.unwrap(), Joined::Done(_)));
+    store.end_merging(&merge).await.unwrap();
+    for _ in 0..2 {
+        assert!(scene.relayed(&world.db.stream(Table::Contacts)).await);
+    }
+    let queued: Vec<_> = scene.leads.take().into_iter().map(|it| (it.queue, it.body)).collect();
+    assert_eq!(queued, vec![("persons".to_owned(), queue::body(&lane)); 2], "once for each batch");
+    let bodies = scene.bodies(ENDPOINT).await;
+    let mut types: Vec<_> = bodies.iter().map(|body| body["eventType"].as_str().unwrap()).collect();
+    types.sort_unstable();
+    assert_eq!(types, ["contact.created", "contact.created", "contact.merged", "contact.updated"]);
+    let payload = &bodies.iter().find(|body| body["eventType"] == "contact.merged").unwrap()["payload"];
+    assert_eq!(payload["contactId"], json!(stays.id.to_string()));
+    assert_eq!(payload["mergedContactId"], json!(goes.id.to_string()));
+    // The one that stays has taken the name. The other one is shown as it was.
+    let shown = ["contact", "merged"].map(|of| (&payload[of]["id"], &payload[of]["firstName"]));
+    let (stays, goes) = (json!(stays.id.to_string()), json!(goes.id.to_string()));
+    assert_eq!(shown, [(&stays, &json!("Anita")), (&goes, &json!("Anita"))]);
+    assert_eq!(
+        [&payload["contact"]["cellphone"], &payload["merged"]["cellphone"]],
+        [&json!("+34600111222"), &Value::Null]
+    );
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::contact::Contact;
 use crate::ids::{ContactId, PersonJobId, WorkspaceId};
+use crate::refused::MergeRefusal;
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -34,35 +35,6 @@ pub enum MergeState {
 words!(
     /// The names of the states.
     MergeState { Asked: "ASKED", Joined: "JOINED", Moved: "MOVED" }
-);
-
-/// Why two contacts are not merged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MergeRefusal {
-    /// Both are the same contact.
-    Itself,
-    /// One of them does not exist.
-    Unknown,
-    /// One of them was merged into another contact already.
-    AlreadyMerged,
-    /// Another merge of one of them runs.
-    BeingMerged,
-    /// One of them is being erased.
-    BeingErased,
-    /// The contact would be too large, or would stand for too many merged ones.
-    TooLarge,
-}
-
-words!(
-    /// The values of `extra.reason`.
-    MergeRefusal {
-        Itself: "ITSELF",
-        Unknown: "UNKNOWN",
-        AlreadyMerged: "ALREADY_MERGED",
-        BeingMerged: "BEING_MERGED",
-        BeingErased: "BEING_ERASED",
-        TooLarge: "TOO_LARGE",
-    }
 );
 
 /// The merge of one contact into another.

@@ -25,6 +25,8 @@ pub enum EventType {
     ContactCreated,
     /// A contact changed.
     ContactUpdated,
+    /// A contact became part of another one.
+    ContactMerged,
     /// A contact was erased with everything that belongs to the person.
     ContactErased,
     /// A person opted out of templates.
@@ -59,6 +61,7 @@ words!(
     EventType {
         ContactCreated: "contact.created",
         ContactUpdated: "contact.updated",
+        ContactMerged: "contact.merged",
         ContactErased: "contact.erased",
         ContactOptedOut: "contact.opted_out",
         ContactOptedIn: "contact.opted_in",
@@ -82,6 +85,7 @@ impl EventType {
         match self {
             Self::ContactCreated => "contact_creations",
             Self::ContactUpdated => "contact_updates",
+            Self::ContactMerged => "contact_merges",
             Self::ContactErased => "contact_erasures",
             Self::ContactOptedOut => "contact_opt_outs",
             Self::ContactOptedIn => "contact_opt_ins",

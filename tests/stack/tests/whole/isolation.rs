@@ -417,6 +417,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         (what, Method::GET, format!("{path}{foreign}"), format!("{path}{unknown}"), None, None, status)
     };
     let rename = Some(json!({"firstName": "X"}));
+    let merge = |id: &str| Some(json!({"contactId": id}));
     let rows: Vec<Row> = vec![
         get("GET contact", "/contacts/", &contact, &random, 404),
         (
@@ -427,6 +428,24 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
             rename.clone(),
             rename,
             404,
+        ),
+        (
+            "merge into",
+            Method::POST,
+            format!("/contacts/{contact}/merge"),
+            format!("/contacts/{random}/merge"),
+            merge(&my_contact),
+            merge(&my_contact),
+            404,
+        ),
+        (
+            "merge",
+            Method::POST,
+            format!("/contacts/{my_contact}/merge"),
+            format!("/contacts/{my_contact}/merge"),
+            merge(&contact),
+            merge(&random),
+            422,
         ),
         get("GET user", "/users/", &user, &random, 404),
         get("owner filter", "/contacts?owner=", "eve.agent@example.com", "nobody@example.com", 200),

@@ -63,6 +63,16 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         EventType::ContactUpdated => {
             show(&customer(), 45, "A contact changed. The payload is the whole contact after the change.")
         }
+        EventType::ContactMerged => {
+            let when = "A contact became part of another one, by a request or because WhatsApp proved that both are one person. \
+                        Replace `mergedContactId` by `contactId` in what you keep.";
+            let anonymous = Contact { id: ContactId::from_uuid(uuid(31)), cellphone: None, ..visitor() };
+            let (merged, definitions) = (anonymous, definitions());
+            let shown = |of| view::contact(of, &definitions, at(0));
+            let stays = customer();
+            let payload = view::merged(stays.id, &merged, at(60_000), Some(shown(&stays)), shown(&merged));
+            example(event_type, merged.id.as_uuid(), 60_000, when, &payload)
+        }
         EventType::ContactErased => {
             let when =
                 "A person asked to be erased, and the operator did it. Erase what you keep of the contact.";

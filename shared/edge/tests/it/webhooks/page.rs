@@ -217,6 +217,7 @@ fn every_payload_has_the_documented_fields() {
             EventType::ConversationSummaryCreated => summary,
             EventType::MessageCreated | EventType::MessageUpdated => message,
             EventType::LeadAccepted | EventType::LeadSent | EventType::LeadFailed => lead,
+            EventType::ContactMerged => "contactId mergedContactId workspaceId mergedAt contact merged",
             EventType::ContactErased => "id workspaceId erasedAt",
             EventType::ContactOptedOut => "contactId workspaceId scope providerChannelId source optedOutAt",
             EventType::ContactOptedIn => "contactId workspaceId scope providerChannelId source optedInAt",

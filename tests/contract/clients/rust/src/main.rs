@@ -102,9 +102,10 @@ async fn conversations(stack: &Stack) -> Result<Uuid, Failed> {
 
 async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let Stack { integrations, workspace, .. } = stack;
-    let request = integrations.list_contacts().workspace_id(*workspace).page_size(5);
+    let request = integrations.list_contacts().workspace_id(*workspace).page_size(30);
     let page = parsed("listContacts", request.send().await?, 200);
     let id = page.contacts.first().ok_or("the demo has no contacts")?.id;
+    let second = page.contacts.last().ok_or("the demo has no contacts")?.id;
 
     let request = integrations.get_contact().workspace_id(*workspace).contact_id(id);
     let found = parsed("getContact", request.send().await?, 200);
@@ -120,6 +121,10 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let asked = parsed("eraseContact", request.send().await?, 202);
     let request = integrations.get_erasure().workspace_id(*workspace).erasure_id(asked.erasure_id);
     assert_eq!(parsed("getErasure", request.send().await?, 200).contact_ids, [id]);
+
+    let merge: types::MergeRequest = body(json!({"contactId": second}))?;
+    let request = integrations.merge_contacts().workspace_id(*workspace).contact_id(id).body(merge);
+    assert_eq!(parsed("mergeContacts", request.send().await?, 202).merged_contact_id, second);
 
     let missing = integrations.get_contact().workspace_id(*workspace).contact_id(Uuid::new_v4()).send().await;
     match missing {
