@@ -1,4 +1,4 @@
-//! A model of the lane protocol, small enough for a model checker to try every order of its steps.
+//! Models of the lane protocol and of the jobs about persons ([`persons`]), small enough for a model checker to try every order of its steps.
 //!
 //! # The protocol
 //!
@@ -59,6 +59,7 @@
 pub mod check;
 pub mod conversation;
 pub mod lane;
+pub mod persons;
 pub mod properties;
 pub mod rules;
 pub mod webhooks;

@@ -5,4 +5,5 @@
 
 mod common;
 mod conversations;
+mod persons;
 mod webhooks;
