@@ -9,6 +9,7 @@ mod content;
 mod crash_recovery;
 mod disabled_workspace;
 mod line_throttling;
+mod merged;
 mod opt_outs;
 mod ordering;
 mod provider_simulator;
