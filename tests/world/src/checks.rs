@@ -110,6 +110,7 @@ impl Simulation {
             self.check_closed(tenant);
             self.check_extras(tenant);
             self.check_person(tenant).await;
+            self.check_merged(tenant).await;
             self.check_inbound(tenant, &messages);
             self.check_seen(tenant, &messages);
             self.check_opened(tenant);
@@ -204,11 +205,20 @@ impl Simulation {
             rows.iter().filter(|row| row["sk"]["S"] == "C" && is_of(row, tenant)).collect();
         for (field, letter) in [("email", "E"), ("cellphone", "P")] {
             let mut held: BTreeMap<String, &str> = BTreeMap::new();
-            for contact in &contacts {
-                let (Some(value), Some(id)) = (text(&contact[field]), id_of(contact)) else { continue };
+            // A number under which the provider knows the contact is one of its numbers, too.
+            let known_as = |contact: &Value| {
+                let digits = text(&contact["waId"]).filter(|_| field == "cellphone")?;
+                Some(format!("+{digits}"))
+            };
+            let values = contacts.iter().flat_map(|contact| {
+                let shown = text(&contact[field]).map(str::to_owned);
+                shown.into_iter().chain(known_as(contact)).map(move |value| (value, id_of(contact)))
+            });
+            for (value, id) in values {
+                let Some(id) = id else { continue };
                 let key = match field {
-                    "email" => Email::parse(value).map(|email| email.key().as_str().to_owned()),
-                    _ => Cellphone::parse(value).map(|number| number.key().as_str().to_owned()),
+                    "email" => Email::parse(&value).map(|email| email.key().as_str().to_owned()),
+                    _ => Cellphone::parse(&value).map(|number| number.key().as_str().to_owned()),
                 };
                 let value = key.expect("an address or a number");
                 if held.insert(value.clone(), id).is_some() {
@@ -453,7 +463,12 @@ impl Simulation {
         self.pages_of(function, tenant.event(file), query).await
     }
 
-    async fn pages_of(&self, function: &str, of: GatewayEvent, query: &[(&str, &str)]) -> Vec<String> {
+    pub(crate) async fn pages_of(
+        &self,
+        function: &str,
+        of: GatewayEvent,
+        query: &[(&str, &str)],
+    ) -> Vec<String> {
         let (mut ids, mut cursor) = (vec![], String::new());
         for _ in 0..100 {
             sleep(Duration::from_secs(1)).await;

@@ -11,6 +11,7 @@ use sha2::Sha256;
 use tokio::time::sleep;
 
 use crate::files::unsigned;
+use crate::merges::may_merge;
 use crate::persons::NUMBER;
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
@@ -178,11 +179,11 @@ impl Simulation {
         }
     }
 
-    /// One of the tenant's contacts, but never the person whom the operator may erase.
+    /// One of the tenant's contacts, but never the person whom the operator may erase, or one whom a merge may take.
     pub(crate) async fn some_contact(&self, tenant: &Tenant) -> Option<String> {
         let contacts = self.contacts(tenant, &[]).await;
         let contacts: Vec<&Value> =
-            contacts.iter().filter(|contact| contact["cellphone"] != NUMBER).collect();
+            contacts.iter().filter(|contact| contact["cellphone"] != NUMBER && !may_merge(contact)).collect();
         if contacts.is_empty() {
             return None;
         }

@@ -1,6 +1,6 @@
 //! What a tenant knows about its own requests, and what its customers did.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::Timestamp;
 use domain::choices::Choice;
@@ -48,6 +48,8 @@ pub(crate) struct Ledger {
     pub(crate) extras: Vec<Extra>,
     /// The person whom the operator may erase.
     pub(crate) person: Person,
+    /// The merge that the tenant asked for.
+    pub(crate) merged: Option<Merged>,
 }
 
 impl Ledger {
@@ -100,6 +102,15 @@ pub(crate) struct Person {
     pub(crate) contact: Option<String>,
     /// Whether the operator began to erase the person.
     pub(crate) is_erased: bool,
+}
+
+/// A merge that a tenant asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Merged {
+    /// The contact that stays, and the one that became part of it.
+    pub(crate) ids: [String; 2],
+    /// The conversations of both.
+    pub(crate) conversations: BTreeSet<String>,
 }
 
 /// A custom attribute.

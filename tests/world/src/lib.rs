@@ -17,6 +17,7 @@ mod faults;
 mod files;
 mod ledger;
 mod machine;
+mod merges;
 mod operator;
 mod persons;
 mod queues;
@@ -147,6 +148,7 @@ async fn live(options: &Options) -> Report {
     );
     simulation.start();
     simulation.start_clients();
+    simulation.start_merges(&Random::new(!options.seed));
     simulation.start_operators();
     simulation.act().await;
     simulation.rest().await;
