@@ -162,9 +162,9 @@ LEADING_KEYS = {
     ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"} | {"*#K", "*#W"},
     ("lead-sender", "secrets"): {"*#L#*"} | PERSON_KEY,
     ("lead-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"} | PERSON_KEY,
-    ("lead-sender", "leads"): {"*#L#*", "*#O"} | {"*#A#*", "*#C#*", "*#P#*", "*#T#*", "*#U#*", "*#X#*"},
+    ("lead-sender", "leads"): {"*#L#*", "*#O"} | {"*#A#*", "*#C#*", "*#D#*", "*#P#*", "*#T#*", "*#U#*", "*#X#*", "*#Z#*"},
     ("lead-sender", "limits"): {"*#T#*"},
-    ("message-sender", "leads"): {"*#O"} | {"*#C#*", "*#P#*", "*#U#*"},
+    ("message-sender", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#P#*", "*#T#*", "*#U#*", "*#Z#*"},
     ("message-sender", "limits"): {"*#T#*"},
     ("message-sender", "secrets"): {"*#L#*"} | PERSON_KEY,
     ("message-sender", "workspaces"): {"*#L", "*#M", "*#W"} | PERSON_KEY,
@@ -416,6 +416,7 @@ OUTPUTS = {
 RELAYED = {
     "contacts": [
         {"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}},
+        {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": [{"prefix": "X#"}]}}}},
         {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["erasure", "merge"]}, "state": {"S": ["ASKED"]}}}},
     ],
     "conversations": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],

@@ -21,6 +21,7 @@ pub(crate) async fn body(
             let contact = store.contact(event.workspace_id, *into).await?;
             merged_body(store, event, (merged, *into, *at), contact.as_ref(), definitions)?
         }
+        About::Conflict(conflict) => view::event_body(event, &view::conflict(conflict))?,
         About::Conversation(conversation) => view::event_body(event, &view::conversation(conversation))?,
         About::Release(conversation) => {
             view::event_body(event, &view::summary(&summary(store, conversation).await?))?

@@ -2,6 +2,7 @@
 
 use aws_lambda_events::dynamodb::EventRecord;
 use domain::choices::Held;
+use domain::contact::conflict::Conflict;
 use domain::message::SentBy;
 use domain::{
     ChoiceScope, Choices, Contact, ContactId, Conversation, ConversationStatus, Event, EventType, LaneId,
@@ -49,6 +50,7 @@ pub(crate) enum About {
     Contact(Contact),
     /// A contact as it was before it became part of this one at this time.
     Merged(Box<Contact>, ContactId, Timestamp),
+    Conflict(Conflict),
     Conversation(Conversation),
     /// A released conversation, whose summary the payload shows.
     Release(Conversation),
@@ -71,6 +73,7 @@ impl EventChange {
         match &self.about {
             About::Contact(contact) => *contact.id.as_uuid(),
             About::Merged(contact, ..) => *contact.id.as_uuid(),
+            About::Conflict(conflict) => *conflict.contact.as_uuid(),
             About::Conversation(conversation) | About::Release(conversation) => *conversation.id.as_uuid(),
             About::Message(message) => *message.conversation.as_uuid(),
             About::Lead(lead) => *lead.id.as_uuid(),
@@ -129,6 +132,7 @@ impl BatchWork {
             Some(Image::Contact(contact)) => {
                 self.changes.push(of_contact(EventType::ContactCreated, contact));
             }
+            Some(Image::Conflict(conflict)) => self.changes.push(of_conflict(conflict)),
             Some(Image::Conversation(conversation)) => {
                 let event = of_conversation(EventType::ConversationCreated, &conversation);
                 self.changes.push(EventChange::new(event, About::Conversation(conversation)));
@@ -227,6 +231,13 @@ fn of_merge(old: Contact, into: ContactId, at: Timestamp) -> EventChange {
     let (id, version) = (old.id, old.version + 1);
     let event = Event::of_change(EventType::ContactMerged, old.workspace_id, id.as_uuid(), version, at);
     EventChange::new(event, About::Merged(Box::new(old), into, at))
+}
+
+/// The row of a conflict is put once and never changes.
+fn of_conflict(conflict: Conflict) -> EventChange {
+    let Conflict { workspace_id, at, .. } = conflict;
+    let event = Event::of_change(EventType::ContactConflict, workspace_id, &conflict.entity(), 1, at);
+    EventChange::new(event, About::Conflict(conflict))
 }
 
 fn of_conversation(event_type: EventType, conversation: &Conversation) -> Event {

@@ -36,7 +36,17 @@ pub(crate) struct Wait {
     pub(crate) file_since: Option<Timestamp>,
 }
 
+/// The delay after which an item of a customer whose contacts are being merged is processed again.
+const MERGE_AGAIN: Duration = Duration::from_secs(5);
+/// How long after its receipt an item waits for a merge.
+const MERGES: Duration = Duration::from_mins(15);
+
 impl Wait {
+    /// The item waits until two contacts are one. `None` if it has waited for too long.
+    pub(crate) fn for_merge(now: Timestamp, origin: Origin<'_>) -> Option<Self> {
+        (now.since(origin.inbound.received_at) < MERGES).then_some(Self::of(MERGE_AGAIN))
+    }
+
     /// The item waits for time only.
     pub(crate) fn of(delay: Duration) -> Self {
         Self { delay, file_since: None }

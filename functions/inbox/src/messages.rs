@@ -9,6 +9,8 @@
 
 use std::time::Duration;
 
+use domain::contact::conflict::{Conflict, ConflictReason};
+use domain::contact::identified::{Identified, Learnt, Word};
 use domain::inbound::file::is_asked_for_again;
 use domain::lead::LeadName;
 use domain::media::FileMissing;
@@ -66,8 +68,8 @@ async fn once(
     message: &Incoming,
     file: &mut Option<File>,
 ) -> Result<Option<Processed>, StoreError> {
-    let (store, workspace, from) = (invocation.store, origin.workspace, &message.from);
-    let reached = from.reached();
+    let (store, workspace) = (invocation.store, origin.workspace);
+    let reached = message.from.reached();
     let named = (message.id.as_str(), refers_to(message));
     let ids = store.inbound_ids(workspace, origin.line, named, &reached).await?;
     let rank = origin.inbound.ranks.get(&message.id).copied().unwrap_or_default();
@@ -93,12 +95,14 @@ async fn once(
         },
     };
     let now = store.now();
-    let contact = match &place.contact {
-        Some(found) => found.named(name_of(from), now).unwrap_or_else(|| found.clone()),
-        None => match new_contact(origin, message, &known(store, &reached).await?, now) {
-            Some(contact) => contact,
-            None => return Ok(Some(Processed::Dropped("neither the number nor the user id can be used"))),
-        },
+    let at = message.at.min(origin.inbound.received_at);
+    let word = Word { reached: &reached, account: &line.business_account, at };
+    let (contact, conflict) = match customer(store, origin, message, (&place, &word)).await? {
+        Whose::Contact(contact, conflict) => (*contact, conflict),
+        Whose::Nobodys => {
+            return Ok(Some(Processed::Dropped("neither the number nor the user id can be used")));
+        }
+        Whose::NotYet(wait) => return Ok(Some(Processed::Later(wait))),
     };
     if let Destination::Blocked(_) = place.destination {
         let is_kept = store.keep_window(workspace, contact.id, origin.line, &place, created_at).await?;
@@ -116,17 +120,11 @@ async fn once(
         }
     };
     let file = file.as_ref().and_then(|file| file.as_ref().ok()).map(|(media, size)| (media, *size));
-    let new = NewInbound { contact: &contact, conversation: &conversation, arrival: &arrival, file };
+    let conflict = conflict.as_ref();
+    let new =
+        NewInbound { contact: &contact, conversation: &conversation, arrival: &arrival, file, conflict };
     Ok(match store.store_inbound(&place, &new).await? {
-        InboundStored::Done => {
-            // So the customer is found by each of the ids, also if a later message names only one of them. A message from
-            // before the customer moved names ids that the customer had then.
-            if contact.moved_at.is_none_or(|moved| moved < message.at) {
-                store.remember_answer(&contact, &reached).await;
-            }
-            Some(Processed::Done)
-        }
-        InboundStored::Repeated => Some(Processed::Done),
+        InboundStored::Done | InboundStored::Repeated => Some(Processed::Done),
         InboundStored::Stale => None,
     })
 }
@@ -241,33 +239,108 @@ async fn fetched(
     Ok(Ok(Err(reason)))
 }
 
-/// The ids of a customer that can be kept now. Without the person key nobody can tell whether a second id opted out, so the
-/// customer is known by one id until the key is back.
-async fn known(store: &Store, reached: &Reached) -> Result<Reached, StoreError> {
-    let Some(number) = reached.cellphone().and(reached.wa_id.as_ref()) else { return Ok(reached.clone()) };
-    if reached.user_id.is_none() {
-        return Ok(reached.clone());
+/// Whose message it is.
+enum Whose {
+    /// The customer's contact after the message, and what the tenant is told of it with the message.
+    Contact(Box<Contact>, Option<Conflict>),
+    /// Neither the number nor the user id can be used.
+    Nobodys,
+    /// The customer's two contacts are being merged.
+    NotYet(Wait),
+}
+
+async fn customer(
+    store: &Store,
+    origin: Origin<'_>,
+    message: &Incoming,
+    (place, word): (&InboundPlace, &Word<'_>),
+) -> Result<Whose, StoreError> {
+    let (found, now) = (place.contact.as_ref(), store.now());
+    let wait = Wait::for_merge(now, origin);
+    let named = |is: &Contact| {
+        let is = is.named(name_of(&message.from), now).unwrap_or_else(|| is.clone());
+        Whose::Contact(Box::new(is), None)
+    };
+    // Its conversations are not all where the message must find them.
+    let is_merging = found.is_some_and(|found| found.merging.is_some());
+    if let Some(wait) = wait.filter(|_| is_merging) {
+        return Ok(Whose::NotYet(wait));
     }
+    Ok(match Identified::of(word, place.rival.as_ref().or(found), found) {
+        Identified::Nobody => match new_contact(store, origin, message, word).await? {
+            Some(contact) => Whose::Contact(Box::new(contact), None),
+            None => Whose::Nobodys,
+        },
+        Identified::One(found) => {
+            let Learnt { contact, is_another_user } = heard(store, found, &message.from, word).await?;
+            let conflict = is_another_user.then(|| Conflict::of_user_id(&contact));
+            Whose::Contact(Box::new(contact), conflict)
+        }
+        Identified::Same { survivor, merged } => {
+            let runs = store.are_one_person(survivor, merged).await?;
+            wait.filter(|_| runs).map_or_else(|| named(merged), Whose::NotYet)
+        }
+        Identified::Apart { is, other } => {
+            if !place.is_told {
+                let reason = ConflictReason::NumberOfAnother;
+                store.keep_conflict(&Conflict::between(is, reason, other.id, now)).await?;
+            }
+            named(is)
+        }
+        Identified::Before(is) => named(is),
+    })
+}
+
+/// The contact after a message of its customer: with the ids that the message names, and the name of the profile if the contact
+/// has none. Both are one version. Without the person key nobody can tell whether an id opted out, so it is not learnt.
+async fn heard(
+    store: &Store,
+    found: &Contact,
+    from: &Customer,
+    word: &Word<'_>,
+) -> Result<Learnt, StoreError> {
+    let now = store.now();
+    let Learnt { contact, is_another_user } = match found.learns(word, now) {
+        Some(learnt) if has_person_key(store).await? => learnt,
+        _ => Learnt { contact: found.clone(), is_another_user: false },
+    };
+    let contact = contact.named(name_of(from), now).unwrap_or(contact);
+    let contact = Contact { version: contact.version.min(found.version + 1), ..contact };
+    Ok(Learnt { contact, is_another_user })
+}
+
+/// Whether the choices of a further id can be read.
+async fn has_person_key(store: &Store) -> Result<bool, StoreError> {
     match store.person_key().await {
-        Ok(_) => Ok(reached.clone()),
+        Ok(_) => Ok(true),
         Err(error @ StoreError::NoPersonKey(_)) => {
-            tracing::error!(cause = error_chain(&error), "a customer's user id not kept");
-            Ok(Reached { wa_id: Some(number.clone()), user_id: None })
+            tracing::error!(cause = error_chain(&error), "a customer's id not kept");
+            Ok(false)
         }
         Err(error) => Err(error),
     }
 }
 
 /// The contact that a message of an unknown customer makes: PARTIAL, with the ids and the name of the profile. A customer
-/// who hides the number has the user id only. `None` if neither id can be used.
-fn new_contact(origin: Origin<'_>, message: &Incoming, reached: &Reached, now: Timestamp) -> Option<Contact> {
+/// who hides the number has the user id only. `None` if neither id can be used. Without the person key, a customer with two ids is
+/// known by the number until the key is back.
+async fn new_contact(
+    store: &Store,
+    origin: Origin<'_>,
+    message: &Incoming,
+    word: &Word<'_>,
+) -> Result<Option<Contact>, StoreError> {
     let (first_name, last_name) = name_of(&message.from);
-    let id = Received::contact_id(origin.workspace, &message.id);
-    let cellphone = reached.cellphone();
+    let (id, now) = (Received::contact_id(origin.workspace, &message.id), store.now());
+    let cellphone = word.reached.cellphone();
+    let has_both = cellphone.is_some() && word.reached.user_id.is_some();
+    let number = Reached { wa_id: word.reached.wa_id.clone(), user_id: None };
+    let reached = if !has_both || has_person_key(store).await? { word.reached } else { &number };
     let blank = Contact { first_name, last_name, cellphone, ..Contact::blank(id, origin.workspace, now) };
-    let contact = blank.reached(reached).unwrap_or(blank);
-    let is_reachable = contact.cellphone.is_some() || contact.user_id.is_some();
-    is_reachable.then_some(contact)
+    let learnt = blank.learns(&Word { reached, ..*word }, now);
+    let contact = learnt.map_or(blank, |learnt| learnt.contact);
+    let is_reachable = contact.cellphone.is_some() || !contact.user_ids.is_empty();
+    Ok(is_reachable.then_some(contact))
 }
 
 /// The name of the profile, divided as the name of a lead is. The customer chooses it, so only printable text is stored.

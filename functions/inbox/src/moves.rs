@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use domain::{Contact, ContactId, Reached, Timestamp};
+use domain::contact::conflict::{Conflict, ConflictReason};
+use domain::contact::identified::Identified;
+use domain::contact::reached::Move;
+use domain::{BusinessAccountId, Contact, Reached, Timestamp};
 use store::{Moved, StoreError};
 
 use crate::invocation::Invocation;
-use crate::item::{Origin, Processed};
+use crate::item::{Origin, Processed, Wait};
 
 /// How often the function reads the contact again if others change it at the same time.
 const TRIES: usize = 5;
@@ -21,7 +24,11 @@ pub(crate) async fn process(
     new: &Reached,
     at: Timestamp,
 ) -> Result<Processed, StoreError> {
+    let Ok(account) = BusinessAccountId::parse(&origin.inbound.account) else {
+        return Ok(Processed::Dropped("the webhook names no account"));
+    };
     let at = at.min(origin.inbound.received_at);
+    let moved = Move { from: old, to: new, account: &account, at };
     for _ in 0..TRIES {
         let Some(contact) = invocation.store.reached_contact(origin.workspace, old).await? else {
             return Ok(Processed::Dropped("nobody has the old number or user id"));
@@ -30,9 +37,12 @@ pub(crate) async fn process(
             return Ok(Processed::Dropped("the contact was made after the move, so it is another customer"));
         }
         let request = invocation.store.ids().next().to_string();
-        match invocation.store.move_contact(&contact, new, at, &request).await? {
+        match invocation.store.move_contact(&contact, moved, &request).await? {
             Moved::Done => return Ok(Processed::Done),
-            Moved::Taken(by) => return Ok(refused(invocation, origin, contact.id, by)),
+            Moved::Taken(by) => {
+                let Some(holder) = invocation.store.contact(origin.workspace, by).await? else { continue };
+                return taken(invocation, origin, (&contact, &moved), &holder).await;
+            }
             Moved::Stale => {}
         }
     }
@@ -42,18 +52,32 @@ pub(crate) async fn process(
 /// Whether the old number found a contact that was made after the customer left that number: somebody else has the
 /// number by now. A user id is never given to somebody else.
 fn is_another(contact: &Contact, old: &Reached, at: Timestamp) -> bool {
-    let is_same_user = old.user_id.is_some() && old.user_id == contact.user_id;
+    let is_same_user = old.user_id.as_ref().is_some_and(|id| contact.user_ids.has(id));
     // The provider's times are whole seconds.
     contact.created_at.since(at) >= Duration::from_secs(1) && !is_same_user
 }
 
-/// Both contacts stay as they are. An operator decides which of them is the customer.
-fn refused(invocation: &Invocation<'_>, origin: Origin<'_>, contact: ContactId, by: ContactId) -> Processed {
-    let (workspace, line) = (origin.workspace, origin.line.as_str());
+/// Another contact has the new number or user id. If it is the same customer, the move waits for the merge. Otherwise both
+/// contacts stay as they are, and the tenant is told.
+async fn taken(
+    invocation: &Invocation<'_>,
+    origin: Origin<'_>,
+    (contact, moved): (&Contact, &Move<'_>),
+    holder: &Contact,
+) -> Result<Processed, StoreError> {
+    let (store, reason) = (invocation.store, ConflictReason::MoveToNumberOfAnother);
+    if let Identified::Same { survivor, merged } = Identified::of_move(contact, moved, holder)
+        && store.are_one_person(survivor, merged).await?
+        && let Some(wait) = Wait::for_merge(store.now(), origin)
+    {
+        return Ok(Processed::Later(wait));
+    }
+    store.keep_conflict(&Conflict::between(contact, reason, holder.id, store.now())).await?;
+    let (workspace, contact, by) = (contact.workspace_id, contact.id, holder.id);
     tracing::warn!(
-        workspace = %workspace, line, contact = %contact, by = %by,
+        workspace = %workspace, contact = %contact, by = %by,
         "a customer moved to a number or user id of another contact, not changed",
     );
     invocation.counted.moves_refused.add(1);
-    Processed::Dropped("another contact has the new number or user id")
+    Ok(Processed::Dropped("another contact has the new number or user id"))
 }

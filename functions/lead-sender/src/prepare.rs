@@ -7,8 +7,8 @@ use domain::message::{MessageKnown, Words};
 use domain::retry::Jitter;
 use domain::settings::template::Filled;
 use domain::{
-    ChannelId, Choices, Contact, Lead, Line, LineThrottle, Lines, Message, Secret, Template, Timestamp,
-    WorkspaceId,
+    BusinessAccountId, ChannelId, Choices, Contact, Lead, Line, LineThrottle, Lines, Message, Secret,
+    Template, Timestamp, WorkspaceId,
 };
 use provider::Outgoing;
 use store::{ChoicesSeen, Store, StoreError};
@@ -21,6 +21,8 @@ pub(crate) struct Prepared {
     pub(crate) channel: ChannelId,
     /// The throttling state of the line.
     pub(crate) line: LineThrottle,
+    /// The account of the line.
+    pub(crate) account: BusinessAccountId,
     /// The access token of the line.
     pub(crate) token: Secret,
     /// The content of the message.
@@ -119,9 +121,9 @@ pub(crate) async fn prepare<P>(
     }
     opening.conversation = conversation.unwrap_or(opening.conversation);
     let what = outgoing(&opening, line, template, choices.kept.as_slice(), store.now())?;
-    let channel = line.channel.clone();
+    let (channel, account) = (line.channel.clone(), line.business_account.clone());
     let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
-    Ok(Prepared { channel, line: throttle, token, what, opening, found, choices })
+    Ok(Prepared { channel, line: throttle, account, token, what, opening, found, choices })
 }
 
 /// The access token and the throttling state of the line, if there is a line.

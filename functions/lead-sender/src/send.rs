@@ -159,7 +159,7 @@ async fn call<P: Provider>(
     leased: &LeasedLead,
     ready: Prepared,
 ) -> Result<VisitEnd, StoreError> {
-    let Prepared { channel, line, token, what, opening, .. } = ready;
+    let Prepared { channel, line, account, token, what, opening, .. } = ready;
     // The begin took so long that the call could outlast this invocation. Then its outcome would be unknown.
     if !invocation.budget.fits(invocation.store.now()) {
         return ended(invocation, leased, Some(opening.message), End::NotCalled).await;
@@ -174,7 +174,7 @@ async fn call<P: Provider>(
     let end =
         sent.end(line.slower(&invocation.rules.schedule, Jitter::of(&leased.lease), invocation.store.now()));
     let remembered = invocation.store.remember_line(lead.workspace_id, &channel, &line, &end);
-    let known = invocation.store.remember_answer(&opening.contact, &reached);
+    let known = invocation.store.remember_answer(&opening.contact, &reached, &account);
     let named = invocation.store.keep_provider_id(&message, 0, &end);
     let recorded = ended(invocation, leased, Some(message.clone()), end.clone());
     let (recorded, (), (), ()) = tokio::join!(recorded, remembered, known, named);

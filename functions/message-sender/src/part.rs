@@ -11,8 +11,9 @@ use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::settings::template::{FileKind, Filled, Filling};
 use domain::{
-    Address, Cellphone, ChannelId, Choices, Contact, ContactId, LineThrottle, Message, MessageStatus, PartId,
-    Recipient, Secret, Template, Timestamp, Workspace, WorkspaceId, error_chain,
+    Address, BusinessAccountId, Cellphone, ChannelId, Choices, Contact, ContactId, Line, LineThrottle,
+    Message, MessageStatus, PartId, Recipient, Secret, Template, Timestamp, Workspace, WorkspaceId,
+    error_chain,
 };
 use futures::future::{OptionFuture, join_all};
 use provider::{Call, Outgoing, Provider, Values};
@@ -121,11 +122,11 @@ async fn send<P: Provider>(
     }
     let id = PartId { conversation: lane.conversation, message: outbound.message.id, part };
     let sent = invocation.provider.send(ready.call(id)).await;
-    let Prepared { channel, line, contact, .. } = &ready;
+    let Prepared { channel, line, account, contact, .. } = &ready;
     let reached = sent.reached.clone();
     let end = sent.end(line.slower(&invocation.rules.schedule, jitter, invocation.store.now()));
     let remembered = invocation.store.remember_line(workspace, channel, line, &end);
-    let known = invocation.store.remember_answer(contact, &reached);
+    let known = invocation.store.remember_answer(contact, &reached, account);
     let named = invocation.store.keep_provider_id(&outbound.message, part, &end);
     // The outcome decides, and the three other writes only save later work. They happen at the same time, so that the
     // outcome is recorded as soon as possible: a visitor that dies before makes the part UNKNOWN.
@@ -179,6 +180,8 @@ struct Prepared {
     channel: ChannelId,
     /// The throttling state of the line.
     line: LineThrottle,
+    /// The account of the line.
+    account: BusinessAccountId,
     token: Secret,
     contact: Contact,
     to: Address,
@@ -249,7 +252,7 @@ async fn prepare<P>(
     }
     let window = window_now(store, message, (*contact, channel), person.as_ref(), window).await?;
     let recipient = person.as_ref().filter(|_| template.is_some());
-    let choices = choices_of(store, recipient, expected.zip(choices)).await?;
+    let choices = choices_of(store, recipient.zip(line.as_ref()), expected.zip(choices)).await?;
     let kept: &[Choices] = choices.as_ref().map_or(&[], |choices| choices.kept.as_slice());
     let known = MessageKnown {
         conversation: conversation.as_ref(),
@@ -272,6 +275,7 @@ async fn prepare<P>(
         channel: channel.clone(),
         line: throttle,
         token,
+        account: line.ok_or_else(no_address)?.business_account,
         contact: person.ok_or_else(no_address)?,
         to,
         what,
@@ -328,12 +332,11 @@ async fn service_window(
 /// is the number whose choices were read beside the person.
 async fn choices_of(
     store: &Store,
-    person: Option<&Contact>,
+    recipient: Option<(&Contact, &Line)>,
     read: Option<(&Cellphone, ChoicesSeen)>,
 ) -> Result<Option<ChoicesSeen>, StoreError> {
-    let Some((person, address)) = person.and_then(|person| Some((person, person.address()?))) else {
-        return Ok(None);
-    };
+    let Some((person, line)) = recipient else { return Ok(None) };
+    let Some(address) = person.address(&line.business_account) else { return Ok(None) };
     let dialled = Chooser::from(&address);
     match read {
         Some((number, seen)) if dialled.is_same(&Chooser::from(number)) => Ok(Some(seen)),

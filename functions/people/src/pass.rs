@@ -230,6 +230,7 @@ impl Pass<'_, '_> {
         // Also if there is no contact: a message that was stored meanwhile may have written them again.
         self.store().erase_windows(self.workspace(), id).await?;
         self.store().erase_merged(self.workspace(), id).await?;
+        self.store().erase_conflicts(self.workspace(), id).await?;
         Ok(self.store().erase_earlier_numbers(self.workspace(), id).await?)
     }
 

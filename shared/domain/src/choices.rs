@@ -67,7 +67,7 @@ impl Chooser {
     pub fn all_of(contact: &Contact) -> Vec<Self> {
         let known_as = contact.wa_id.as_ref().and_then(WaId::cellphone);
         let numbers = contact.cellphone.iter().cloned().chain(known_as).map(Self::Number);
-        numbers.chain(contact.user_id.iter().cloned().map(Self::User)).collect()
+        numbers.chain(contact.user_ids.ids().cloned().map(Self::User)).collect()
     }
 
     /// The ids that the provider named.

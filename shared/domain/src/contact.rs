@@ -1,15 +1,17 @@
 //! Contacts: the customers of a workspace.
 
 pub mod address;
+pub mod conflict;
+pub mod identified;
 mod joined;
-mod reached;
+pub mod reached;
 pub mod search;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::attribute::{AttributeCategory, AttributeDefinition, Definitions};
-use crate::contact::address::{ProviderUserId, WaId};
+use crate::contact::address::{UserIds, WaId};
 use crate::ids::{AttributeId, ClosedValueId, ContactId, PersonJobId, UserId, WorkspaceId};
 use crate::patch::Patch;
 use crate::refused::Refused;
@@ -39,8 +41,8 @@ pub struct Contact {
     pub email: Option<Email>,
     /// Phone number, unique within the workspace.
     pub cellphone: Option<Cellphone>,
-    /// The provider's id of the customer, unique within the workspace. Clients do not see it.
-    pub user_id: Option<ProviderUserId>,
+    /// The provider's ids of the customer for the workspace's accounts, each unique within the workspace.
+    pub user_ids: UserIds,
     /// The number under which the provider knows the customer, if it is not the `cellphone`. Unique within
     /// the workspace. Clients do not see it.
     pub wa_id: Option<WaId>,
@@ -207,7 +209,7 @@ impl Contact {
             last_name: None,
             email: None,
             cellphone: None,
-            user_id: None,
+            user_ids: UserIds::default(),
             wa_id: None,
             moved_at: None,
             number_since: None,

@@ -39,7 +39,7 @@ pub use access::api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
 pub use choices::{ChoiceScope, Choices};
 pub use chunks::chunks_within;
-pub use contact::address::{Address, ProviderUserId, Reached, WaId};
+pub use contact::address::{Address, ProviderUserId, Reached, UserIds, WaId};
 pub use contact::search::SearchQuery;
 pub use contact::{Contact, ContactType, ContactUpdate};
 pub use conversation::{

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use domain::attribute::{AttributeDefinition, ClosedValue};
 use domain::choices::Held;
+use domain::contact::conflict::Conflict;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::message::received::{Extras, Raw};
@@ -22,9 +23,10 @@ use domain::message::summary::Tally;
 use domain::person::erasure::{ContactPreview, Preview};
 use domain::sending::{PartError, in_words};
 use domain::{
-    ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions, EndpointId, Erasure,
-    Event, EventType, External, FileType, Internal, Lead, LeadId, Media, MediaId, Merge, Message,
-    MessageBody, MessageId, PLATFORM, Part, Summary, Tenure, Timestamp, User, WorkspaceId,
+    BusinessAccountId, ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions,
+    EndpointId, Erasure, Event, EventType, External, FileType, Internal, Lead, LeadId, Media, MediaId, Merge,
+    Message, MessageBody, MessageId, PLATFORM, Part, ProviderUserId, Summary, Tenure, Timestamp, User,
+    WorkspaceId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -66,8 +68,15 @@ views! {
         #[serde(skip_serializing_if = "Option::is_none")]
         custom_attributes: Option<Vec<ContactAttributeView<'a>>> =
             Some(definitions.active(now).filter_map(|definition| contact_attribute(contact, definition)).collect()),
+        provider_user_ids: Vec<ProviderUserIdView<'a>> = contact.user_ids.iter().map(provider_user_id).collect(),
         created_at: String = contact.created_at.to_string(),
         updated_at: String = contact.updated_at.to_string(),
+    }
+
+    /// The provider's id of a customer for one of the workspace's business accounts.
+    provider_user_id(of: &'a (BusinessAccountId, ProviderUserId)) -> ProviderUserIdView<'a> {
+        business_account_id: &'a str = of.0.as_str(),
+        user_id: &'a str = of.1.as_str(),
     }
 
     /// A custom attribute definition in endpoint 8. The list of values of an OPEN one is empty.
@@ -182,6 +191,15 @@ views! {
         merged_contact_id: String = of.merged.to_string(),
         workspace_id: String = of.workspace_id.to_string(),
         asked_at: String = of.asked_at.to_string(),
+    }
+
+    /// The payload of `contact.conflict`.
+    pub conflict(conflict: &Conflict) -> ConflictView {
+        contact_id: String = conflict.contact.to_string(),
+        workspace_id: String = conflict.workspace_id.to_string(),
+        reason: &'static str = conflict.reason.as_str(),
+        other_contact_id: Option<String> = conflict.other.map(|other| other.to_string()),
+        occurred_at: String = conflict.at.to_string(),
     }
 
     /// The payload of `contact.erased`.

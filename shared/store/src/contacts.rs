@@ -2,6 +2,7 @@
 //! in the same transaction.
 
 pub(crate) mod choices;
+pub(crate) mod conflicts;
 pub(crate) mod moves;
 pub(crate) mod page;
 pub(crate) mod plan;

@@ -7,6 +7,7 @@
 //! - rows of the platform (the cursor key, the person key, the provider's apps, its templates, the claims of lines, the accounts of
 //!   lines, the list of workspaces), under the nil UUID ([`PLATFORM`]).
 
+use domain::contact::conflict::Conflict;
 use domain::contact::search::{PHONE_PREFIX, PhoneEnd};
 use domain::{
     AttributeId, BrandId, BusinessAccountId, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
@@ -114,6 +115,15 @@ pub(crate) fn read_earlier_number(sk: &str) -> Option<PhoneKey> {
 /// The prefix of the sort keys of numbers that a contact gave up. The time is part of the key, because a contact can
 /// have a number more than once, with others in between.
 pub(crate) const EARLIER: &str = "H#";
+
+/// A conflict of a contact, in the partition of [`contact`].
+pub(crate) fn conflict(of: &Conflict) -> (String, String) {
+    let sk = format!("{CONFLICT}{}#{}", of.reason.as_str(), of.key());
+    (contact(of.workspace_id, of.contact).0, sk)
+}
+
+/// The prefix of the sort keys of conflicts.
+pub(crate) const CONFLICT: &str = "X#";
 
 /// The row that keeps a contact's id at the provider unique and finds the contact by it.
 pub(crate) fn contact_user_id(workspace: WorkspaceId, user_id: &ProviderUserId) -> (String, &'static str) {

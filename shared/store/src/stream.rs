@@ -4,12 +4,14 @@ pub(crate) mod feed;
 
 use std::collections::HashMap;
 
+use domain::contact::conflict::Conflict;
 use domain::{
     Choices, Contact, ContactId, Conversation, ConversationId, LaneId, Lead, MediaId, Message, Timestamp,
     WorkspaceId,
 };
 
 use crate::contacts::choices::{KIND as CHOICES, choices};
+use crate::contacts::conflicts::{KIND as CONFLICT, conflict};
 use crate::contacts::row::{MERGED, contact, merged};
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, PK, text};
@@ -24,6 +26,8 @@ use crate::{StoreError, keys};
 pub enum Image {
     /// The row of a contact.
     Contact(Contact),
+    /// The row of a conflict.
+    Conflict(Conflict),
     /// The row of a conversation.
     Conversation(Conversation),
     /// The row of a message.
@@ -59,6 +63,7 @@ impl Image {
         match text(&item, "kind") {
             "contact" => Ok(contact(item)?.map(Self::Contact)),
             MERGED => merged(item).map(|(survivor, at)| Some(Self::Merged(survivor, at))),
+            CONFLICT => Ok(Some(Self::Conflict(conflict(item)?))),
             "conversation" => Ok(Some(Self::Conversation(conversation(item)?))),
             "message" => Ok(Some(Self::Message(message(item)?))),
             "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),

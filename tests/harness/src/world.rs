@@ -17,8 +17,9 @@ use domain::{
     ContactId, Conversation, ConversationId, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
     EndpointUrl, EventFilter, External, FileType, KeyId, Lead, LeadRequest, Line, Lines, Media, MediaDigest,
     Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override, Provider, ProviderApp,
-    ProviderAppId, Recipient, Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope,
-    TrustedReceivers, User, UserId, WebOrigin, WebhookEndpoint, Workspace, WorkspaceId,
+    ProviderAppId, ProviderUserId, Recipient, Scopes, Secret, Team, TeamId, Template, TemplateId,
+    TemplateScope, TrustedReceivers, User, UserId, UserIds, WebOrigin, WebhookEndpoint, Workspace,
+    WorkspaceId,
 };
 use edge::Api;
 use runtime::Metrics;
@@ -203,6 +204,11 @@ impl World {
     /// The business account of the lines.
     pub fn account() -> BusinessAccountId {
         done(BusinessAccountId::parse(Self::ACCOUNT))
+    }
+
+    /// A customer's user id for this account; none if the text is none.
+    pub fn user_ids(id: &str) -> UserIds {
+        ProviderUserId::parse(id).map(|id| UserIds::one(Self::account(), id)).unwrap_or_default()
     }
 
     /// Creates a template of the workspace, without variables and approved for [`World::ACCOUNT`]. `change` adjusts it

@@ -1,6 +1,6 @@
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::{AttributeType, Cellphone, ContactId, Email, Language, PersonName, WorkspaceId};
-use harness::{Fault, trips};
+use harness::{Fault, World, trips};
 use serde_json::json;
 
 use crate::Contacts;
@@ -18,6 +18,7 @@ async fn a_contact_is_answered_with_every_documented_field() {
             contact.last_name = PersonName::parse("O'Brien").ok();
             contact.email = Email::parse("Zoe@Example.com").ok();
             contact.cellphone = Cellphone::parse("+353861234567").ok();
+            contact.user_ids = World::user_ids("IE.1");
             contact.language = Some(Language::En);
             contact.owner = Some(Owner { id: owner.id, email: owner.email.clone() });
             contact.attributes.insert(tier.id, AttributeContent::Open(OpenContent::parse("gold").unwrap()));
@@ -47,6 +48,7 @@ async fn a_contact_is_answered_with_every_documented_field() {
                 {"key": "tier", "values": ["gold"]},
                 {"key": "plan", "values": ["paid", "free"]},
             ],
+            "providerUserIds": [{"businessAccountId": World::ACCOUNT, "userId": "IE.1"}],
         })
     );
     assert_eq!(answer.headers["x-request-id"], "r-1");

@@ -328,6 +328,7 @@ async fn every_shown_contact_has_its_documented_fields() {
         "languageCode",
         "lastName",
         "ownerId",
+        "providerUserIds",
         "type",
         "updatedAt",
         "workspaceId",

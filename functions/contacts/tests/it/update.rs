@@ -78,6 +78,7 @@ async fn an_update_changes_the_sent_fields_and_returns_the_contact() {
             "languageCode": null,
             "ownerId": owner.id.to_string(),
             "customAttributes": [{"key": "tier", "values": ["gold"]}, {"key": "plan", "values": ["paid"]}],
+            "providerUserIds": [],
         })
     );
     let read = f.send(f.world.event("contacts-get.json").path("contactId", contact.id)).await;

@@ -1,5 +1,8 @@
 //! The stream records of contacts.
 
+use std::time::Duration;
+
+use domain::contact::conflict::{Conflict, ConflictReason};
 use domain::webhook::DisabledReason;
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Cellphone, ClosedValue,
@@ -8,7 +11,7 @@ use domain::{
 };
 use harness::{Fault, World, fixture, trips};
 use serde_json::{Value, json};
-use store::{AskedMerge, Joined, Lease, LeasedJob, Remembered, Table};
+use store::{AskedMerge, Joined, Lease, LeasedJob, Table};
 
 use crate::{ENDPOINT, OTHER, RESCUE, Scene, from_the_future, record, record_of, stream_event, visit};
 
@@ -105,7 +108,7 @@ async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_five_rou
             r#""workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","type":"NORMAL","languageCode":"EN","#,
             r#""ownerId":"5e7f9a1b-3c5d-4e7f-8a9b-1c2d3e4f5a6b","#,
             r#""customAttributes":[{"key":"Interest","values":["Analytical engines"]},"#,
-            r#"{"key":"Tier","values":["Gold"]}],"#,
+            r#"{"key":"Tier","values":["Gold"]}],"providerUserIds":[],"#,
             r#""createdAt":"2026-10-20T09:15:00.000Z","updatedAt":"2026-10-20T09:15:28.123Z"}}"#,
         )
     );
@@ -149,8 +152,10 @@ async fn an_id_that_the_provider_names_makes_no_event() {
     let scene = Scene::with_endpoint().await;
     let contact = scene.world.contact(|_| ()).await;
     let reached = Reached::named(None, Some("US.1"));
-    let remembered = scene.world.db.store().remember_reach(&contact, &reached).await.unwrap();
-    assert_eq!(remembered, Remembered::Done);
+    let store = scene.world.db.store();
+    store.remember_answer(&contact, &reached, &World::account()).await;
+    let remembered = store.contact(contact.workspace_id, contact.id).await.unwrap().unwrap();
+    assert_eq!(remembered.user_ids, World::user_ids("US.1"));
     assert!(scene.relayed(&scene.world.db.stream(Table::Contacts)).await);
     let types: Vec<EventType> =
         scene.deliveries(ENDPOINT).await.iter().map(|delivery| delivery.event_type).collect();
@@ -355,4 +360,33 @@ fn the_fixtures_show_one_contact() {
         let key = format!("{workspace}#C#{id}");
         assert_eq!(record(file)["dynamodb"]["Keys"]["pk"]["S"], json!(key));
     }
+}
+
+#[tokio::test]
+async fn a_conflict_is_told_once() {
+    let scene = Scene::with_endpoint().await;
+    let contact = scene.world.contact(|_| ()).await;
+    let (store, other) = (scene.world.db.store(), scene.world.contact(|_| ()).await.id);
+    let conflict = Conflict::between(&contact, ConflictReason::NumberOfAnother, other, store.now());
+    assert!(store.keep_conflict(&conflict).await.unwrap());
+    scene.world.db.clock().advance(Duration::from_secs(1));
+    let again = Conflict { at: store.now(), ..conflict.clone() };
+    assert!(!store.keep_conflict(&again).await.unwrap());
+    assert_eq!(
+        store.conflicts(contact.workspace_id, contact.id).await.unwrap(),
+        std::slice::from_ref(&conflict)
+    );
+    let records = scene.world.db.stream(Table::Contacts);
+    assert!(scene.relayed(&records).await && scene.relayed(&records).await);
+    let bodies = scene.bodies(ENDPOINT).await;
+    let told: Vec<&Value> = bodies.iter().filter(|body| body["eventType"] == "contact.conflict").collect();
+    let [told] = told[..] else { panic!("one event: {bodies:?}") };
+    let expected = json!({
+        "contactId": contact.id.to_string(),
+        "workspaceId": contact.workspace_id.to_string(),
+        "reason": "NUMBER_OF_ANOTHER",
+        "otherContactId": other.to_string(),
+        "occurredAt": conflict.at.to_string(),
+    });
+    assert_eq!((&told["entity"], &told["payload"]), (&json!("contact_conflicts"), &expected));
 }

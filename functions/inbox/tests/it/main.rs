@@ -10,6 +10,7 @@ mod media;
 mod messages;
 mod moves;
 mod order;
+mod people;
 mod preferences;
 mod repeats;
 mod statuses;

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use domain::contact::reached::Move;
 use domain::message::Content;
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Received, ReceivedContent, Said};
 use domain::message::{Draft, SentBy};
 use domain::{
     Cellphone, ChannelId, Contact, ContactId, ContactUpdate, Conversation, ConversationId,
-    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId,
-    ProviderUserId, Reached, Timestamp, WaId, WorkspaceId,
+    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId, Reached,
+    Timestamp, UserIds, WaId, WorkspaceId,
 };
 use harness::{Call, Death, Fault, TestClock, World, trips};
 use queue::Inbound;
@@ -313,7 +314,7 @@ async fn a_customer_who_hides_the_number_is_a_contact_with_the_user_id_only() {
     let (store, workspace) = (site.world.db.store(), site.world.workspace);
     let reached = Reached::named(None, Some("ES.7"));
     let contact = store.reached_contact(workspace, &reached).await.unwrap().unwrap();
-    assert_eq!((contact.cellphone, contact.user_id), (None, reached.user_id));
+    assert_eq!((contact.cellphone, contact.user_ids), (None, World::user_ids("ES.7")));
     assert_eq!(talk.externals[0].contact, contact.id);
     assert_eq!(site.sum("InboxItemsDropped"), 1, "of a number that is too short");
 }
@@ -786,15 +787,16 @@ async fn a_message_that_was_received_before_the_line_moved_is_not_shown_to_the_n
 async fn a_message_from_before_a_move_does_not_bring_an_old_user_id_back() {
     let site = Site::start().await;
     let ana = site.ana().await;
-    let moved = ana.moved(&Reached::named(None, Some("ES.2")), TestClock::START, TestClock::START).unwrap();
-    let to = Reached { wa_id: None, user_id: moved.user_id };
+    let to = Reached::named(None, Some("ES.2"));
+    let from = Reached::default();
+    let moved = Move { from: &from, to: &to, account: &World::account(), at: TestClock::START };
     let store = site.world.db.store();
-    assert_eq!(store.move_contact(&ana, &to, TestClock::START, "move").await.unwrap(), Moved::Done);
+    assert_eq!(store.move_contact(&ana, moved, "move").await.unwrap(), Moved::Done);
     let mut old = text("wamid.1", "late");
     old["from_user_id"] = json!("ES.1");
     site.done(&one(old)).await;
     let now = store.contact(site.world.workspace, ana.id).await.unwrap().unwrap();
-    assert_eq!(now.user_id, to.user_id);
+    assert_eq!(now.user_ids, World::user_ids("ES.2"));
 }
 
 #[tokio::test]
@@ -964,7 +966,7 @@ async fn a_number_or_an_id_that_changes_hands_between_reads_makes_no_message_of_
             ana.cellphone = Cellphone::parse(&format!("+{NUMBER}")).ok()
         }),
         (Reached::named(Some(NUMBER), None), |ana| ana.wa_id = WaId::parse(NUMBER).ok()),
-        (Reached::named(None, Some("US.1")), |ana| ana.user_id = ProviderUserId::parse("US.1").ok()),
+        (Reached::named(None, Some("US.1")), |ana| ana.user_ids = World::user_ids("US.1")),
     ];
     for (from, named) in ways {
         let site = Site::start().await;
@@ -975,7 +977,8 @@ async fn a_number_or_an_id_that_changes_hands_between_reads_makes_no_message_of_
         let ids = store.inbound_ids(workspace, &line, ("wamid.1", None), &from).await.unwrap();
         let place = store.inbound_place(workspace, ana.id, &line, &ids).await.unwrap().unwrap();
         assert_eq!(place.destination, Destination::Into(Box::new(talk.clone())));
-        let without = Contact { cellphone: None, wa_id: None, user_id: None, version: 2, ..ana.clone() };
+        let without =
+            Contact { cellphone: None, wa_id: None, user_ids: UserIds::default(), version: 2, ..ana.clone() };
         assert_eq!(store.replace_contact(&ana, &without, "r").await.unwrap(), Replaced::Done);
         let received = Received {
             contact: ana.id,
@@ -985,7 +988,8 @@ async fn a_number_or_an_id_that_changes_hands_between_reads_makes_no_message_of_
             extras: Default::default(),
         };
         let arrival = Arrival { received, reply_to: None, created_at: store.now() };
-        let new = NewInbound { contact: &ana, conversation: &talk, arrival: &arrival, file: None };
+        let new =
+            NewInbound { contact: &ana, conversation: &talk, arrival: &arrival, file: None, conflict: None };
         assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Stale, "{from:?}");
         let place = store.inbound_place(workspace, ana.id, &arrival.received.channel, &ids).await.unwrap();
         assert!(place.is_none(), "another customer's message would go to Ana: {from:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Reached};
-use harness::{Fault, OptedOut, TestClock, trips};
+use harness::{Fault, OptedOut, TestClock, World, trips};
 use serde_json::{Value, json};
 use store::{Image, Table};
 
@@ -30,7 +30,7 @@ impl Site {
     async fn customer(&self, number: &str, user_id: &str) -> Contact {
         let change = |contact: &mut Contact| {
             contact.cellphone = Cellphone::parse(&format!("+{number}")).ok();
-            contact.user_id = ProviderUserId::parse(user_id).ok();
+            contact.user_ids = World::user_ids(user_id);
         };
         self.world.contact(change).await
     }
@@ -43,7 +43,7 @@ impl Site {
     async fn ids(&self, of: &Contact) -> (String, String) {
         let contact = self.contact(of).await;
         let number = contact.cellphone.map_or(String::new(), |number| number.digits().to_owned());
-        (number, contact.user_id.map_or(String::new(), |id| id.as_str().to_owned()))
+        (number, contact.user_ids.ids().map(ProviderUserId::as_str).collect::<Vec<_>>().join(" "))
     }
 
     async fn holder(&self, number: &str, user_id: &str) -> Option<domain::ContactId> {
@@ -162,20 +162,19 @@ async fn a_new_user_id_is_found_and_is_no_new_version() {
 #[tokio::test]
 async fn a_number_of_another_contact_is_counted_and_changes_nothing() {
     let site = Site::start().await;
-    site.customer(OLD, "US.1").await;
-    site.customer(NEW, "").await;
-    site.customer("", "US.9").await;
+    let ana = site.customer(OLD, "US.1").await;
+    let bob = site.customer(NEW, "").await;
     site.opts_out(OLD).await;
     let before = site.contact_rows();
-    site.moves(&[
-        &NUMBER,
-        &Change { to: "14155550777", user_id: "US.9", ..NUMBER },
-        &Change { from: "", to: "", previous_user_id: "US.1", user_id: "US.9", at: 0 },
-    ])
-    .await;
-    assert_eq!(site.contact_rows(), before);
+    site.moves(&[&NUMBER, &NUMBER]).await;
+    let (told, after): (Vec<_>, Vec<_>) =
+        site.contact_rows().into_iter().partition(|row| row["kind"]["S"] == "contactConflict");
+    assert_eq!(after, before);
+    let [told] = &told[..] else { panic!("told once: {told:?}") };
+    assert!(told["pk"]["S"].as_str().unwrap().ends_with(&ana.id.to_string()));
+    assert_eq!(told["sk"]["S"], format!("X#MOVE_TO_NUMBER_OF_ANOTHER#{}", bob.id));
     assert!(!site.is_opted_out(NEW).await, "it is another person's number");
-    assert_eq!((site.counted("InboxMovesRefused"), site.counted("InboxItemsDropped")), (3, 3));
+    assert_eq!((site.counted("InboxMovesRefused"), site.counted("InboxItemsDropped")), (2, 2));
 }
 
 #[tokio::test]
@@ -310,4 +309,29 @@ async fn a_line_that_comes_to_a_workspace_has_not_delivered_there_before() {
     site.world.line(line.as_str(), |_| ()).await;
     let sender = site.world.db.store_of("message-sender");
     assert_eq!(sender.line_delivers_inbound_since(workspace, &line).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_move_waits_until_the_contact_that_came_with_it_is_merged() {
+    for user_id in ["", "US.2"] {
+        let site = Site::start().await;
+        let ana = site.customer(OLD, "US.1").await;
+        // The customer writes with the new ids before the move is processed.
+        if user_id.is_empty() {
+            site.world.db.clock().advance(DAY);
+        }
+        let new = site.customer(if user_id.is_empty() { NEW } else { "" }, user_id).await;
+        let change = Change { user_id, ..NUMBER };
+        site.moves(&[&change]).await;
+        let [merge] = &site.world.db.rows_of(Table::Contacts, "merge")[..] else { panic!("one merge") };
+        let ids = [&merge["survivor"], &merge["merged"]].map(|id| id["S"].as_str().unwrap().to_owned());
+        assert_eq!(ids, [new.id.to_string(), ana.id.to_string()]);
+        let queued = site.queued();
+        assert_eq!(queued.iter().map(|(_, delay)| *delay).collect::<Vec<_>>(), [5]);
+        // If the merge does not come, the tenant is told.
+        site.world.db.clock().advance(Duration::from_secs(15 * 60));
+        assert_eq!(site.process(&[queued[0].0.clone()]).await, Vec::<String>::new());
+        assert_eq!(site.store().conflicts(ana.workspace_id, ana.id).await.unwrap().len(), 1);
+        assert_eq!((site.counted("InboxMovesRefused"), site.queued().len()), (1, 0));
+    }
 }

@@ -4,7 +4,7 @@ use domain::choices::Held;
 use domain::{
     Cellphone, ChannelId, ChoiceScope, Choices, Contact, Keywords, ProviderUserId, TemplateCategory,
 };
-use harness::OptedOut;
+use harness::{OptedOut, World};
 use serde_json::{Value, json};
 
 use crate::{LINE, Site};
@@ -257,13 +257,13 @@ async fn without_the_person_key_messages_are_stored_and_no_further_id_is_learnt(
     site.world.db.remove_row(store::Table::Secrets, PK, "K");
     for id in ["wamid.1", "wamid.2"] {
         site.hears(id).await;
-        assert_eq!(site.customer_of_number().await.user_id, None);
+        assert_eq!(site.customer_of_number().await.user_ids, World::user_ids(""));
     }
     // A choice waits for the key.
     let stop = site.change("1", "user_preferences", preference("stop", 1, json!({ "user_id": USER })));
     assert_eq!(site.process(&[stop]).await, ["0"]);
     site.world.db.put_row(store::Table::Secrets, &key);
     site.hears("wamid.3").await;
-    assert_eq!(site.customer_of_number().await.user_id, ProviderUserId::parse(USER).ok());
+    assert_eq!(site.customer_of_number().await.user_ids, World::user_ids(USER));
     assert_eq!(site.world.db.rows_of(store::Table::Messages, "message").len(), 3);
 }

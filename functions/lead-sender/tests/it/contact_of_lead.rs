@@ -2,7 +2,7 @@
 
 use domain::lead::LeadName;
 use domain::{Cellphone, Contact, Email, LeadState, PersonName, ProviderUserId, Reached};
-use harness::{Fault, Reaction, TestClock};
+use harness::{Fault, Reaction, TestClock, World};
 use provider::{CallOutcome, Outgoing};
 use store::{Replaced, Table};
 
@@ -256,7 +256,7 @@ async fn the_contact_remembers_the_ids_of_the_answer_whether_it_existed_or_is_ne
 async fn ids_that_cannot_be_remembered_do_not_change_the_outcome() {
     let sender = Sender::start().await;
     let user_id = ProviderUserId::parse("US.1").ok();
-    let other = sender.world.contact(|contact| contact.user_id.clone_from(&user_id)).await;
+    let other = sender.world.contact(|contact| contact.user_ids = World::user_ids("US.1")).await;
     sender.provider.then(Reaction::Reaches(Reached { wa_id: None, user_id }));
     let id = sender.lead().await;
     sender.wake(id).await;

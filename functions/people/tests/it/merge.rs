@@ -44,7 +44,7 @@ impl Scene {
         let merged = world
             .contact(|of| {
                 of.wa_id = WaId::parse("14155550123").ok();
-                of.user_id = ProviderUserId::parse("MX.1").ok();
+                of.user_ids = World::user_ids("MX.1");
                 of.first_name = PersonName::parse("Anita").ok();
                 of.last_name = PersonName::parse("Ruiz").ok();
                 of.email = Email::parse("ana@example.com").ok();

@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::contact::address::UserIds;
+use crate::ids::BusinessAccountId;
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
@@ -393,7 +395,10 @@ fn the_ids_of_a_person_are_all_numbers_and_the_user_id_each_once() {
     let full = Contact {
         cellphone: Cellphone::parse("+34600111222").ok(),
         wa_id: WaId::parse("34600111333").ok(),
-        user_id: ProviderUserId::parse("US.1").ok(),
+        user_ids: UserIds::one(
+            BusinessAccountId::parse("1").unwrap(),
+            ProviderUserId::parse("US.1").unwrap(),
+        ),
         ..blank.clone()
     };
     let known_as = Chooser::Number(Cellphone::parse("+34600111333").unwrap());

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::ids::BusinessAccountId;
 use crate::phone::PhoneKey;
 use crate::text::{Cellphone, Unfit};
 
@@ -29,6 +30,89 @@ impl ProviderUserId {
 impl fmt::Debug for ProviderUserId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[ProviderUserId]")
+    }
+}
+
+/// A customer's user ids by business account: a customer has another id for each portfolio of accounts. An account has one
+/// id, and the one that was learnt last is the last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserIds(Vec<(BusinessAccountId, ProviderUserId)>);
+
+impl UserIds {
+    /// The greatest number of accounts. An id for a further account takes the place of the one that was learnt first.
+    pub const MAX: usize = 3;
+
+    /// The only id, for this account.
+    pub fn one(account: BusinessAccountId, id: ProviderUserId) -> Self {
+        Self(vec![(account, id)])
+    }
+
+    /// The id for an account.
+    pub fn of(&self, account: &BusinessAccountId) -> Option<&ProviderUserId> {
+        self.iter().find_map(|(of, id)| (of == account).then_some(id))
+    }
+
+    /// The ids, each once: accounts of one portfolio have the same.
+    pub fn ids(&self) -> impl Iterator<Item = &ProviderUserId> {
+        let is_first = |at: usize| !self.0[..at].iter().any(|(_, id)| *id == self.0[at].1);
+        self.0.iter().enumerate().filter_map(move |(at, (_, id))| is_first(at).then_some(id))
+    }
+
+    /// Whether this is the id for any of the accounts.
+    pub fn has(&self, id: &ProviderUserId) -> bool {
+        self.0.iter().any(|(_, of)| of == id)
+    }
+
+    /// Whether none is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The accounts with their ids, in the order in which they were learnt.
+    pub fn iter(&self) -> impl Iterator<Item = &(BusinessAccountId, ProviderUserId)> {
+        self.0.iter()
+    }
+
+    /// The ids with this one for the account. An account that has the id already keeps its place.
+    #[must_use]
+    pub fn with(&self, account: &BusinessAccountId, id: &ProviderUserId) -> Self {
+        if self.of(account) == Some(id) {
+            return self.clone();
+        }
+        let others = self.0.iter().filter(|(of, _)| of != account).cloned();
+        let mut all: Vec<_> = others.chain([(account.clone(), id.clone())]).collect();
+        all.drain(..all.len().saturating_sub(Self::MAX));
+        Self(all)
+    }
+
+    /// These ids, and those of `others` for further accounts as long as there is a place.
+    #[must_use]
+    pub fn filled(&self, others: &Self) -> Self {
+        let further = others.0.iter().filter(|(account, _)| self.of(account).is_none());
+        Self(self.0.iter().chain(further).take(Self::MAX).cloned().collect())
+    }
+
+    /// The ids after the customer got another one in the place of `old`, also for other accounts of the portfolio. If the
+    /// contact has not the old one, the new one is that of the account.
+    #[must_use]
+    pub fn replaced(
+        &self,
+        old: Option<&ProviderUserId>,
+        account: &BusinessAccountId,
+        new: &ProviderUserId,
+    ) -> Self {
+        let is_old = |id: &ProviderUserId| old == Some(id);
+        if !self.0.iter().any(|(_, id)| is_old(id)) {
+            return self.with(account, new);
+        }
+        let next = |(of, id): &(_, _)| (Clone::clone(of), if is_old(id) { new.clone() } else { id.clone() });
+        Self(self.0.iter().map(next).collect())
+    }
+}
+
+impl FromIterator<(BusinessAccountId, ProviderUserId)> for UserIds {
+    fn from_iter<I: IntoIterator<Item = (BusinessAccountId, ProviderUserId)>>(ids: I) -> Self {
+        ids.into_iter().fold(Self::default(), |all, (account, id)| all.with(&account, &id))
     }
 }
 

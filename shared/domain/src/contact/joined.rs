@@ -30,7 +30,7 @@ impl Contact {
             email: self.email.clone().or_else(|| merged.email.clone()),
             wa_id: self.known_as(merged, cellphone.as_ref()),
             cellphone,
-            user_id: self.user_id.clone().or_else(|| merged.user_id.clone()),
+            user_ids: self.user_ids.filled(&merged.user_ids),
             moved_at: self.moved_at.max(merged.moved_at),
             language: self.language.or(merged.language),
             owner: self.owner.clone().or_else(|| merged.owner.clone()),
@@ -64,9 +64,9 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::contact::address::ProviderUserId;
+    use crate::contact::address::{ProviderUserId, UserIds};
     use crate::contact::{AttributeContent, OpenContent};
-    use crate::ids::{AttributeId, WorkspaceId};
+    use crate::ids::{AttributeId, BusinessAccountId, WorkspaceId};
     use crate::phone::PhoneKey;
     use crate::text::{Email, Language, PersonName};
 
@@ -76,11 +76,17 @@ mod tests {
         PersonJobId::from_uuid(Uuid::from_u128(99))
     }
 
+    fn user_id(account: u8, n: u8) -> (BusinessAccountId, ProviderUserId) {
+        let id = ProviderUserId::parse(&format!("ES.{n}.{account}")).unwrap();
+        (BusinessAccountId::parse(&account.to_string()).unwrap(), id)
+    }
+
     /// A contact with any of its fields. Numbers and ids are those of `n` alone.
     fn contact(n: u8) -> impl Strategy<Value = Contact> {
         let attributes = prop::collection::btree_map(0_u128..4, "[a-z]{1,5}", 0..4);
         let has = prop::collection::vec(any::<bool>(), 7);
-        (has, attributes, 0_u64..4).prop_map(move |(has, attributes, moved)| {
+        let ids = prop::collection::btree_set(0_u8..5, 0..=UserIds::MAX);
+        (has, attributes, 0_u64..4, ids).prop_map(move |(has, attributes, moved, ids)| {
             let id = ContactId::from_uuid(Uuid::from_u128(u128::from(n)));
             let of = |at: usize, text: String| has[at].then_some(text);
             let content = |text: &String| AttributeContent::Open(OpenContent::parse(text).unwrap());
@@ -93,7 +99,7 @@ mod tests {
                 email: of(2, format!("a{n}@example.com")).and_then(|text| Email::parse(&text).ok()),
                 cellphone: of(3, format!("+3460011122{n}")).and_then(|text| Cellphone::parse(&text).ok()),
                 wa_id: of(4, format!("3460011133{n}")).and_then(|text| WaId::parse(&text).ok()),
-                user_id: of(5, format!("ES.{n}")).and_then(|text| ProviderUserId::parse(&text).ok()),
+                user_ids: ids.iter().map(|account| user_id(*account, n)).collect(),
                 language: of(6, "es".to_owned()).and_then(|text| Language::parse(&text).ok()),
                 moved_at: (moved > 0).then(|| Timestamp::from_millis(i64::try_from(moved).unwrap())),
                 attributes: attributes.collect(),
@@ -126,8 +132,13 @@ mod tests {
             let (kept, all) = (numbers(&joined), &numbers(&stays) | &numbers(&goes));
             prop_assert!(numbers(&stays).is_subset(&kept) && kept.is_subset(&all));
             prop_assert_eq!(kept.len(), all.len().min(places));
-            prop_assert_eq!(joined.user_id.is_some(), stays.user_id.is_some() || goes.user_id.is_some());
-            prop_assert!(stays.user_id.is_none() || joined.user_id == stays.user_id);
+            // Every account keeps an id as long as there is a place for it.
+            prop_assert!(stays.user_ids.iter().all(|(account, id)| joined.user_ids.of(account) == Some(id)));
+            let of = |account| stays.user_ids.of(account).or(goes.user_ids.of(account));
+            prop_assert!(joined.user_ids.iter().all(|(account, id)| of(account) == Some(id)));
+            let accounts: BTreeSet<_> =
+                stays.user_ids.iter().chain(goes.user_ids.iter()).map(|(account, _)| account).collect();
+            prop_assert_eq!(joined.user_ids.iter().count(), accounts.len().min(UserIds::MAX));
             prop_assert_eq!(joined.moved_at, stays.moved_at.max(goes.moved_at));
             prop_assert_eq!((joined.id, joined.version), (stays.id, stays.version + 1));
             prop_assert!(joined.updated_at > stays.updated_at);

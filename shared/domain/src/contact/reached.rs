@@ -3,15 +3,31 @@
 use std::time::Duration;
 
 use crate::contact::Contact;
-use crate::contact::address::{Address, Reached, WaId};
+use crate::contact::address::{Address, Reached, UserIds, WaId};
+use crate::ids::BusinessAccountId;
 use crate::phone::PhoneKey;
 use crate::text::Cellphone;
 use crate::time::Timestamp;
 
+/// A customer's move to another number or user id, as the provider tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct Move<'a> {
+    /// The ids before, as far as the provider names them.
+    pub from: &'a Reached,
+    /// The ids from now on.
+    pub to: &'a Reached,
+    /// The account that the user ids are for.
+    pub account: &'a BusinessAccountId,
+    /// When the customer moved, as the provider dates it.
+    pub at: Timestamp,
+}
+
 impl Contact {
-    /// Where messages to the contact are sent: to its number, otherwise to its user id.
-    pub fn address(&self) -> Option<Address> {
-        let user = || self.user_id.clone().map(Address::User);
+    /// Where messages to the contact are sent from a line of this account: to its number, otherwise to its user id for the
+    /// account, otherwise to the one that was learnt last.
+    pub fn address(&self, account: &BusinessAccountId) -> Option<Address> {
+        let last = || self.user_ids.iter().last().map(|(_, id)| id);
+        let user = || self.user_ids.of(account).or_else(last).cloned().map(Address::User);
         self.cellphone.clone().map(Address::Number).or_else(user)
     }
 
@@ -22,41 +38,38 @@ impl Contact {
     }
 
     /// Whether one of these ids is the contact's: its number in any written form, the number under which the provider
-    /// knows it, or its user id. So the contact is the one that a look-up by these ids finds, unless another contact
+    /// knows it, or one of its user ids. So the contact is the one that a look-up by these ids finds, unless another contact
     /// has an id that counts more.
     pub fn is_reached_at(&self, at: &Reached) -> bool {
         at.wa_id.as_ref().is_some_and(|wa_id| self.phone_keys().any(|key| key == wa_id.key()))
-            || (self.user_id.is_some() && self.user_id == at.user_id)
+            || at.user_id.as_ref().is_some_and(|id| self.user_ids.has(id))
     }
 
-    /// The contact with the ids that the provider named. Returns `None` if it has them. An id that the
-    /// provider did not name stays, and the version stays, because clients do not see the ids.
-    pub fn reached(&self, at: &Reached) -> Option<Self> {
-        let shown = self.cellphone.as_ref().map(Cellphone::key);
-        let wa_id = at.wa_id.as_ref().filter(|wa_id| Some(wa_id.key()) != shown);
-        let next = Self {
-            wa_id: wa_id.or(self.wa_id.as_ref()).cloned(),
-            user_id: at.user_id.as_ref().or(self.user_id.as_ref()).cloned(),
-            ..self.clone()
-        };
-        (next != *self).then_some(next)
-    }
-
-    /// The contact after its customer moved to another number, another user id, or both, at the time that
-    /// the provider names. Returns `None` if that changes nothing: the contact has the ids, or moved at that
-    /// time or later. A new number is a new version. A new user id alone is not.
+    /// The contact after its customer moved to another number, another user id, or both. Returns `None` if that changes
+    /// nothing: the contact has the ids, or moved at that time or later. A new number is a new version. A new user id
+    /// alone is not.
     ///
     /// The provider gives a customer a new user id with each new number, so the ids of the old number go.
-    pub fn moved(&self, to: &Reached, at: Timestamp, now: Timestamp) -> Option<Self> {
+    pub fn moved(&self, Move { from, to, account, at }: Move<'_>, now: Timestamp) -> Option<Self> {
         let number = to.cellphone();
         let key = self.cellphone.as_ref().map(Cellphone::key);
         let is_new = number.as_ref().is_some_and(|number| Some(number.key()) != key);
-        let user_id = to.user_id.as_ref().or(self.user_id.as_ref().filter(|_| !is_new)).cloned();
+        let user_ids = match (is_new, &to.user_id) {
+            (true, Some(id)) => UserIds::one(account.clone(), id.clone()),
+            (true, None) => UserIds::default(),
+            (false, Some(id)) => self.user_ids.replaced(from.user_id.as_ref(), account, id),
+            (false, None) => self.user_ids.clone(),
+        };
+        // The number that the customer left may be somebody else's soon.
+        let is_left = |wa_id: &WaId| {
+            number.is_some() && from.wa_id.as_ref().is_some_and(|left| left.key() == wa_id.key())
+        };
+        let wa_id = self.wa_id.clone().filter(|wa_id| !is_left(wa_id));
         let is_late = self.moved_at.is_some_and(|before| before >= at);
-        if is_late || (!is_new && user_id == self.user_id) {
+        if is_late || (!is_new && (&user_ids, &wa_id) == (&self.user_ids, &self.wa_id)) {
             return None;
         }
-        let moved = Self { user_id, moved_at: Some(at), ..self.clone() };
+        let moved = Self { user_ids, wa_id, moved_at: Some(at), ..self.clone() };
         if !is_new {
             return Some(moved);
         }
@@ -95,7 +108,7 @@ impl Contact {
     pub(super) fn without_ids_of_number(self, before: &Self) -> Self {
         let [old, new] = [before, &self].map(|contact| contact.cellphone.as_ref().map(Cellphone::key));
         if old.is_some() && old != new {
-            return Self { wa_id: None, user_id: None, ..self };
+            return Self { wa_id: None, user_ids: UserIds::default(), ..self };
         }
         let wa_id = self.wa_id.filter(|wa_id| Some(wa_id.key()) != new);
         Self { wa_id, ..self }
@@ -107,7 +120,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::contact::address::{ProviderUserId, WaId};
+    use crate::contact::address::ProviderUserId;
     use crate::ids::{ContactId, WorkspaceId};
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
@@ -119,9 +132,13 @@ mod tests {
         Contact {
             cellphone: Cellphone::parse(number).ok(),
             wa_id: WaId::parse(wa_id).ok(),
-            user_id: ProviderUserId::parse(user).ok(),
+            user_ids: ProviderUserId::parse(user).map(|id| UserIds::one(account(), id)).unwrap_or_default(),
             ..blank
         }
+    }
+
+    fn account() -> BusinessAccountId {
+        BusinessAccountId::parse("1").unwrap()
     }
 
     fn at(wa_id: &str, user: &str) -> Reached {
@@ -133,7 +150,7 @@ mod tests {
         [
             contact.cellphone.as_ref().map_or("", Cellphone::as_str),
             contact.wa_id.as_ref().map_or("", WaId::as_str),
-            contact.user_id.as_ref().map_or("", ProviderUserId::as_str),
+            contact.user_ids.of(&account()).map_or("", ProviderUserId::as_str),
         ]
     }
 
@@ -142,7 +159,7 @@ mod tests {
         let rows = [("+14155550123", "US.1", "number"), ("", "US.1", "user"), ("", "", "none")];
         for (number, user, expected) in rows {
             let contact = contact(number, "", user);
-            let kind = match contact.address() {
+            let kind = match contact.address(&account()) {
                 Some(Address::Number(of)) if of.as_str() == number => "number",
                 Some(Address::User(of)) if of.as_str() == user => "user",
                 None => "none",
@@ -172,60 +189,43 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_ids_that_differ_are_remembered_without_a_new_version() {
-        let number = "+5511987654321";
-        let rows = [
-            // The provider dials what it was told.
-            (contact(number, "", ""), at("5511987654321", ""), None),
-            (contact(number, "", "BR.1"), at("5511987654321", "BR.1"), None),
-            // Another form of the same number is the same number.
-            (contact(number, "", ""), at("551187654321", ""), None),
-            (contact(number, "", ""), at("551150000000", ""), Some([number, "551150000000", ""])),
-            (contact(number, "551150000000", ""), at("551150000000", ""), None),
-            (
-                contact(number, "551150000000", ""),
-                at("551187654321", "BR.1"),
-                Some([number, "551150000000", "BR.1"]),
-            ),
-            (contact(number, "", "BR.1"), at("", "BR.2"), Some([number, "", "BR.2"])),
-            (contact("", "", "BR.1"), at("551187654321", ""), Some(["", "551187654321", "BR.1"])),
-            (contact("", "", "BR.1"), at("", ""), None),
-        ];
-        for (contact, at, expected) in rows {
-            let next = contact.reached(&at);
-            assert_eq!(next.as_ref().map(ids), expected, "{:?} {at:?}", ids(&contact));
-            assert!(next.is_none_or(|next| next.version == 1 && next.updated_at == NOW));
-        }
+    fn moved(of: &Contact, to: &Reached, at: Timestamp, now: Timestamp) -> Option<Contact> {
+        let from = Reached::named(Some("14155550000"), None);
+        of.moved(Move { from: &from, to, account: &account(), at }, now)
     }
 
     #[test]
     fn a_move_changes_the_number_once_and_an_older_one_changes_nothing() {
         let (old, new) = ("+14155550123", "+14155550199");
         let before = Contact { wa_id: WaId::parse("14155550000").ok(), ..contact(old, "", "US.1") };
-        let moved = before.moved(&at("14155550199", "US.2"), NOW, NOW).unwrap();
-        assert_eq!((ids(&moved), moved.version, moved.moved_at), ([new, "", "US.2"], 2, Some(NOW)));
-        assert!(moved.updated_at > before.updated_at);
+        let first = moved(&before, &at("14155550199", "US.2"), NOW, NOW).unwrap();
+        assert_eq!((ids(&first), first.version, first.moved_at), ([new, "", "US.2"], 2, Some(NOW)));
+        assert!(first.updated_at > before.updated_at);
         // The provider did not name the new user id. The old one was the old number's.
-        assert_eq!(ids(&before.moved(&at("14155550199", ""), NOW, NOW).unwrap()), [new, "", ""]);
+        assert_eq!(ids(&moved(&before, &at("14155550199", ""), NOW, NOW).unwrap()), [new, "", ""]);
         // A new user id alone.
-        let named = moved.moved(&at("", "US.3"), LATER, LATER).unwrap();
+        let named = moved(&first, &at("", "US.3"), LATER, LATER).unwrap();
         assert_eq!((ids(&named), named.version, named.moved_at), ([new, "", "US.3"], 2, Some(LATER)));
-        assert_eq!(named.updated_at, moved.updated_at);
+        assert_eq!(named.updated_at, first.updated_at);
         // Repeats, older changes, and what the contact has already.
         for (contact, to, time) in [
-            (&moved, at("14155550199", "US.2"), NOW),
-            (&moved, at("14155550123", "US.1"), NOW),
+            (&first, at("14155550199", "US.2"), NOW),
+            (&first, at("14155550123", "US.1"), NOW),
             (&named, at("14155550123", ""), NOW),
-            (&moved, at("14155550199", ""), LATER),
-            (&moved, at("", ""), LATER),
-            (&moved, at("12345", ""), LATER), // not a number
+            (&first, at("14155550199", ""), LATER),
+            (&first, at("", ""), LATER),
+            (&first, at("12345", ""), LATER), // not a number
             (&contact("+5511987654321", "", ""), at("551187654321", ""), LATER), // another form of its number
+            (&contact(new, "14155550777", ""), at("14155550199", ""), LATER), // what it is known by is not what it left
         ] {
-            assert_eq!(contact.moved(&to, time, LATER), None, "{to:?}");
+            assert_eq!(moved(contact, &to, time, LATER), None, "{to:?}");
         }
+        // A number that was left does not stay as the one under which the provider knows the contact.
+        let merged = contact(new, "14155550000", "");
+        assert_eq!(ids(&moved(&merged, &at("14155550199", ""), LATER, LATER).unwrap()), [new, "", ""]);
         assert_eq!(
-            ids(&named.moved(&at("14155550123", ""), LATER.plus(Duration::from_secs(1)), LATER).unwrap())[0],
+            ids(&moved(&named, &at("14155550123", ""), LATER.plus(Duration::from_secs(1)), LATER).unwrap())
+                [0],
             old
         );
     }

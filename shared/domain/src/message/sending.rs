@@ -125,11 +125,9 @@ impl Message {
         if known.conversation.is_none_or(|conversation| conversation.status == ConversationStatus::Blocked) {
             return because(PartError::BLOCKED);
         }
-        if known.line.is_none() {
-            return because(PartError::NO_LINE);
-        }
-        let Some((contact, to)) = known.contact.and_then(|contact| Some((contact, contact.address()?)))
-        else {
+        let Some(line) = known.line else { return because(PartError::NO_LINE) };
+        let address = |contact: &'a Contact| Some((contact, contact.address(&line.business_account)?));
+        let Some((contact, to)) = known.contact.and_then(address) else {
             return because(PartError::NO_ADDRESS);
         };
         let index = self.parts.get(part).map(|part| part.index);
@@ -143,8 +141,7 @@ impl Message {
             Some(Piece::Template(content)) => {
                 // Checked first: whoever opted out gets no template, whatever else is wrong with it.
                 let category = known.template.and_then(|template| template.category);
-                let channel = known.line.map(|line| &line.channel);
-                if let Some(code) = Choices::refusal(known.choices, category, channel) {
+                if let Some(code) = Choices::refusal(known.choices, category, Some(&line.channel)) {
                     return because(code);
                 }
                 let Some(template) = known.template else { return because(PartError::NO_TEMPLATE) };

@@ -33,6 +33,8 @@ pub enum EventType {
     ContactOptedOut,
     /// A person opted in again.
     ContactOptedIn,
+    /// What the provider says of a contact contradicts what is known.
+    ContactConflict,
     /// A conversation was created.
     ConversationCreated,
     /// A conversation changed.
@@ -65,6 +67,7 @@ words!(
         ContactErased: "contact.erased",
         ContactOptedOut: "contact.opted_out",
         ContactOptedIn: "contact.opted_in",
+        ContactConflict: "contact.conflict",
         ConversationCreated: "conversation.created",
         ConversationUpdated: "conversation.updated",
         ConversationSummaryCreated: "conversation_summary.created",
@@ -89,6 +92,7 @@ impl EventType {
             Self::ContactErased => "contact_erasures",
             Self::ContactOptedOut => "contact_opt_outs",
             Self::ContactOptedIn => "contact_opt_ins",
+            Self::ContactConflict => "contact_conflicts",
             Self::ConversationCreated => "conversation_creations",
             Self::ConversationUpdated => "conversation_updates",
             Self::ConversationSummaryCreated => "conversation_summary_creations",

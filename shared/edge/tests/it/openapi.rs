@@ -25,9 +25,9 @@ use domain::{
     ClosedValue, ClosedValueId, Contact, ContactId, ContactRef, ContactType, Conversation, ConversationId,
     ConversationName, ConversationStatus, Definitions, Email, Event, EventId, EventType, External, FileType,
     Ids, Internal, Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody,
-    MessageId, MessageStatus, Onboarding, PersonName, Provider, Scope, SentOrigin, Summary, Template,
-    TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User, UserId, UserRef,
-    UserStatus, WorkspaceId,
+    MessageId, MessageStatus, Onboarding, PersonName, Provider, ProviderUserId, Scope, SentOrigin, Summary,
+    Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User, UserId,
+    UserIds, UserRef, UserStatus, WorkspaceId,
 };
 use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
 use edge::form::{Form, Node, Rejection};
@@ -456,7 +456,10 @@ fn contact() -> Contact {
         last_name: PersonName::parse("Pérez").ok(),
         email: Some(email()),
         cellphone: Cellphone::parse("+34600111222").ok(),
-        user_id: None,
+        user_ids: UserIds::one(
+            BusinessAccountId::parse("2055500001").unwrap(),
+            ProviderUserId::parse("ES.1").unwrap(),
+        ),
         wa_id: None,
         moved_at: None,
         number_since: None,

@@ -177,7 +177,7 @@ impl Store {
         for place in &of_contacts {
             let found = rows.take(place).map(contact).transpose()?.flatten();
             let Some(contact) = found else { return Ok(None) };
-            persons.push((Chooser::all_of(&contact), Some(contact.id), vec![ids_check(&contact)]));
+            persons.push((Chooser::all_of(&contact), Some(contact.id), vec![ids_check(&contact)?]));
         }
         if !named.iter().zip(&places).all(|(id, place)| {
             holders.get(place).is_none()

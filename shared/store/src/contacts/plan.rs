@@ -9,7 +9,7 @@ use domain::settings::workspace::list_shard;
 use domain::{Contact, PhoneKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::contacts::row::{LIST_PK, LIST_SK, contact_item, merged_item};
+use crate::contacts::row::{LIST_PK, LIST_SK, USER_IDS, contact_item, merged_item, user_ids};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::update::RowUpdate;
@@ -71,7 +71,7 @@ pub(crate) fn replace_writes(
     let (before, after) = (contact_item(old, "")?, contact_item(new, request_id)?);
     let write = diff_write(Table::Contacts, &before, &after, old.version);
     // The provider's ids change without a new version. Only a change of the number or the ids depends on them.
-    let write = if numbers_of(old) == numbers_of(new) { write } else { when_ids_are_of(write, old) };
+    let write = if numbers_of(old) == numbers_of(new) { write } else { when_ids_are_of(write, old)? };
     writes.add(Role::Entity, write);
     add_identities(&mut writes, Some(old), new)?;
     add_given_up(&mut writes, old, new, new.updated_at)?;
@@ -90,14 +90,14 @@ pub(crate) fn reach_writes(
     let (pk, sk) = keys::contact(old.workspace_id, old.id);
     let number = old.cellphone.as_ref().map(|number| s(number.as_str()));
     let change = RowUpdate::default()
-        .set_or_remove("userId", new.user_id.as_ref().map(|id| s(id.as_str())))
+        .set_or_remove(USER_IDS, user_ids(new)?)
         .set_or_remove("waId", new.wa_id.as_ref().map(|id| s(id.as_str())))
         .set_or_remove("movedAt", new.moved_at.map(|at| s(at.to_string())))
         .set_or_remove("numberSince", new.number_since.map(|at| s(at.to_string())))
         // What is left of a contact that became part of another one has no version.
         .when("attribute_exists(version)");
     let write = when_seen(change.of(Table::Contacts, key((pk, sk))), "cellphone", number);
-    writes.add(Role::Entity, when_ids_are_of(write, old));
+    writes.add(Role::Entity, when_ids_are_of(write, old)?);
     add_identities(&mut writes, Some(old), new)?;
     add_given_up(&mut writes, old, new, now)?;
     Ok(writes)
@@ -114,15 +114,15 @@ pub(crate) fn join_writes(
     let (workspace, now) = (next.workspace_id, next.updated_at);
     let is_free = |write: Write, seen: &Contact| {
         let free = "attribute_not_exists(merging) AND attribute_not_exists(erasing)";
-        when_ids_are_of(write, seen).also_when(free)
+        Ok::<_, StoreError>(when_ids_are_of(write, seen)?.also_when(free))
     };
     let (before, after) = (contact_item(survivor, "")?, contact_item(next, request_id)?);
     let stays = diff_write(Table::Contacts, &before, &after, survivor.version);
     let tombstone = |of| merged_item((workspace, of), next.id, now);
     let goes = replace_write(Table::Contacts, tombstone(merged.id)?, merged.version);
     let mut writes = Transaction::new()
-        .with(Role::Entity, is_free(stays, survivor))
-        .with(Role::Entity, is_free(goes, merged));
+        .with(Role::Entity, is_free(stays, survivor)?)
+        .with(Role::Entity, is_free(goes, merged)?);
     // So what is left of a contact always names one that exists.
     for earlier in &merged.merged {
         writes.add(Role::Other, Write::put(Table::Contacts, tombstone(*earlier)?));
@@ -154,7 +154,7 @@ pub(crate) fn erase_writes(contact: &Contact) -> Result<Transaction<Role>, Store
     let entity = Write::delete(Table::Contacts, key((pk, sk)))
         .when("version = :seen")
         .bind(":seen", n(contact.version));
-    let mut writes = Transaction::new().with(Role::Entity, when_ids_are_of(entity, contact));
+    let mut writes = Transaction::new().with(Role::Entity, when_ids_are_of(entity, contact)?);
     for (_, (pk, sk)) in identities(contact) {
         let release = Write::delete(Table::Contacts, key((pk, sk)));
         writes.add(Role::Release, release.when("contactId = :id").bind(":id", s(contact.id.to_string())));
@@ -248,14 +248,14 @@ fn identities(contact: &Contact) -> Vec<Identity> {
         contact.email.iter().map(|email| (IdentityField::Email, keys::contact_email(workspace, email)));
     let phone = |key| keys::contact_phone(workspace, &key);
     let cellphone = contact.cellphone.iter().map(|number| (IdentityField::Cellphone, phone(number.key())));
-    let user_id =
-        contact.user_id.iter().map(|id| (IdentityField::UserId, keys::contact_user_id(workspace, id)));
+    let user_ids =
+        contact.user_ids.ids().map(|id| (IdentityField::UserId, keys::contact_user_id(workspace, id)));
     let wa_id = contact.wa_id.iter().map(|id| (IdentityField::WaId, phone(id.key())));
-    email.chain(cellphone).chain(user_id).chain(wa_id).collect()
+    email.chain(cellphone).chain(user_ids).chain(wa_id).collect()
 }
 
 /// The check that the contact has the number and the ids that `seen` shows.
-pub(crate) fn ids_check(seen: &Contact) -> Write {
+pub(crate) fn ids_check(seen: &Contact) -> Result<Write, StoreError> {
     let key = key(keys::contact(seen.workspace_id, seen.id));
     let check = Write::check(Table::Contacts, key, "attribute_exists(version)");
     when_ids_are_of(when_seen(check, "cellphone", seen.cellphone.as_ref().map(|it| s(it.as_str()))), seen)
@@ -263,13 +263,13 @@ pub(crate) fn ids_check(seen: &Contact) -> Write {
 
 /// The number and the ids by which the provider reaches the contact.
 fn numbers_of(contact: &Contact) -> impl PartialEq {
-    (contact.cellphone.clone(), contact.user_id.clone(), contact.wa_id.clone())
+    (contact.cellphone.clone(), contact.user_ids.clone(), contact.wa_id.clone())
 }
 
 /// The write of a contact under the condition that its row has the provider's ids that `seen` shows.
-fn when_ids_are_of(write: Write, seen: &Contact) -> Write {
-    let write = when_seen(write, "userId", seen.user_id.as_ref().map(|id| s(id.as_str())));
-    when_seen(write, "waId", seen.wa_id.as_ref().map(|id| s(id.as_str())))
+fn when_ids_are_of(write: Write, seen: &Contact) -> Result<Write, StoreError> {
+    let write = when_seen(write, USER_IDS, user_ids(seen)?);
+    Ok(when_seen(write, "waId", seen.wa_id.as_ref().map(|id| s(id.as_str()))))
 }
 
 fn when_seen(write: Write, name: &str, seen: Option<AttributeValue>) -> Write {
@@ -349,7 +349,8 @@ stored! { IdentityRow, EarlierRow, TermRow, PhoneRow }
 #[cfg(test)]
 mod tests {
     use domain::{
-        Cellphone, ContactId, Email, PersonJobId, PersonName, ProviderUserId, Timestamp, WaId, WorkspaceId,
+        BusinessAccountId, Cellphone, ContactId, Email, PersonJobId, PersonName, ProviderUserId, Timestamp,
+        UserIds, WaId, WorkspaceId,
     };
     use uuid::Uuid;
 
@@ -370,7 +371,12 @@ mod tests {
             last_name: name(6),
             email: Email::parse(&format!("{letter}.{letter}p.{letter}q@{letter}.io")).ok(),
             cellphone: Cellphone::parse(&format!("+{country}15112345{}", u32::from(letter))).ok(),
-            user_id: ProviderUserId::parse(&format!("US.{letter}")).ok(),
+            user_ids: (0..UserIds::MAX)
+                .filter_map(|n| {
+                    let account = BusinessAccountId::parse(&n.to_string()).ok()?;
+                    Some((account, ProviderUserId::parse(&format!("US.{letter}{n}")).ok()?))
+                })
+                .collect(),
             wa_id: WaId::parse(&format!("{country}15112346{}", u32::from(letter))).ok(),
             ..Contact::blank(id, WorkspaceId::from_uuid(Uuid::nil()), Timestamp::from_millis(0))
         }
@@ -380,10 +386,10 @@ mod tests {
     fn the_most_writes_of_a_contact_fit_into_a_transaction() {
         let (old, new) = (fullest('a'), fullest('b'));
         let create = create_writes(&old, 1, "r").unwrap().len();
-        assert_eq!(create, 1 + 4 + 14 + 3);
+        assert_eq!(create, 1 + 6 + 14 + 3);
         let replace = replace_writes(&old, &new, "r").unwrap().len();
         // Two rows for each of the two numbers that it gives up.
-        assert_eq!(replace, 1 + 2 * 4 + 2 * 14 + 2 * 3 + 2 * 2);
+        assert_eq!(replace, 1 + 2 * 6 + 2 * 14 + 2 * 3 + 2 * 2);
         assert!(create.max(replace) <= MAX_TRANSACTION_WRITES);
     }
 
@@ -394,7 +400,13 @@ mod tests {
         let of_four: Vec<ContactId> = (11..15).map(|n| ContactId::from_uuid(Uuid::from_u128(n))).collect();
         let merged =
             Contact { id: ContactId::from_uuid(Uuid::from_u128(2)), merged: of_four, ..fullest('b') };
-        let only_named = Contact { email: None, cellphone: None, user_id: None, wa_id: None, ..fullest('a') };
+        let only_named = Contact {
+            email: None,
+            cellphone: None,
+            user_ids: UserIds::default(),
+            wa_id: None,
+            ..fullest('a')
+        };
         let only_known = Contact { first_name: None, last_name: None, ..fullest('a') };
         let mut most = 0;
         for survivor in [
@@ -406,12 +418,12 @@ mod tests {
             let job = PersonJobId::from_uuid(Uuid::from_u128(9));
             let next = survivor.joined(&merged, job, Timestamp::from_millis(1)).unwrap();
             let writes = join_writes(&survivor, &merged, &next, "r").unwrap().len();
-            // The choices of three ids of each, and the job.
-            most = most.max(writes + 2 * 3 + 1);
+            // The choices of five ids of each, and the job.
+            most = most.max(writes + 2 * 5 + 1);
         }
-        // Both contacts, four earlier merged ones, four ids, two rows for each of two numbers, 17 search rows that go and 24
+        // Both contacts, four earlier merged ones, six ids, two rows for each of two numbers, 17 search rows that go and 24
         // that come.
-        assert_eq!(most, 2 + 4 + 4 + 2 * 2 + 17 + 17 + 7);
+        assert_eq!(most, 2 + 4 + 6 + 2 * 2 + 17 + 17 + 11);
         assert!(most <= MAX_TRANSACTION_WRITES);
     }
 
@@ -425,9 +437,9 @@ mod tests {
 
     #[test]
     fn a_contact_with_only_a_number_has_one_claim_and_three_search_rows() {
-        let (user_id, wa_id) = (None, None);
+        let (user_ids, wa_id) = (UserIds::default(), None);
         let contact =
-            Contact { first_name: None, last_name: None, email: None, user_id, wa_id, ..fullest('a') };
+            Contact { first_name: None, last_name: None, email: None, user_ids, wa_id, ..fullest('a') };
         let roles = create_writes(&contact, 1, "r").unwrap().roles();
         let phone = Role::Claim(IdentityField::Cellphone);
         assert_eq!(roles, [Role::Entity, phone, Role::Search, Role::Search, Role::Search]);

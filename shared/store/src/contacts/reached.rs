@@ -2,15 +2,20 @@
 
 use domain::choices::Chooser;
 use domain::contact::address::Reached;
-use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId, error_chain};
+use domain::contact::conflict::{Conflict, ConflictReason};
+use domain::contact::identified::{Identified, Word};
+use domain::{BusinessAccountId, Contact, ContactId, WorkspaceId, error_chain};
+use futures::future::try_join;
 
+use crate::contacts::conflicts::conflict_write;
 use crate::contacts::holder_of;
-use crate::contacts::plan::{Role, reach_writes};
-use crate::dynamodb::item::{Item, text};
+use crate::contacts::plan::{Role, reach_writes, replace_writes};
+use crate::contacts::row::contact;
+use crate::dynamodb::item::Item;
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::write::{Refusal, Transaction};
-use crate::{Store, StoreError, Table, keys};
+use crate::{Replaced, Store, StoreError, Table, keys};
 
 /// The result of remembering a contact's ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +50,8 @@ impl Store {
     ) -> Result<Option<Contact>, StoreError> {
         let mut retries = RetryTime::new(self);
         while let Some(id) = self.contact_reached_at(workspace, reached).await? {
-            let contact = self.contact(workspace, id).await?;
-            if let Some(contact) = contact.filter(|contact| contact.is_reached_at(reached)) {
+            let found = self.contact(workspace, id).await?;
+            if let Some(contact) = found.filter(|contact| contact.is_reached_at(reached)) {
                 return Ok(Some(contact));
             }
             retries.wait().await?;
@@ -54,42 +59,75 @@ impl Store {
         Ok(None)
     }
 
-    /// Remembers the ids under which the provider reached a contact, so that [`Store::contact_reached_at`]
-    /// finds it by them. This is not a new version of the contact and makes no event. Of all ids, the choice about templates
-    /// that was made last holds. No round trip if the contact has the ids, otherwise two.
-    pub async fn remember_reach(&self, seen: &Contact, reached: &Reached) -> Result<Remembered, StoreError> {
-        match seen.reached(reached) {
-            None => Ok(Remembered::Done),
-            Some(next) => {
-                // A user id that another one replaces was the same person's.
-                let old = Chooser::all_of(seen);
-                let next = next.with_time_of_number(seen, self.now());
-                let choices = self.joined_choices(&next, &old, &old).await?;
-                self.replace_reach(seen, &next, choices).await
-            }
-        }
+    /// Remembers what the provider said about a contact's customer, so that [`Store::contact_reached_at`] finds it by the ids.
+    /// A number for a contact without one is a new version. Ids alone are none and make no event. Of all ids, the choice
+    /// about templates that was made last holds. No round trip if the contact has the ids, otherwise two.
+    pub async fn remember_reach(&self, seen: &Contact, word: &Word<'_>) -> Result<Remembered, StoreError> {
+        let Some(learnt) = seen.learns(word, self.now()) else { return Ok(Remembered::Done) };
+        let conflict = learnt.is_another_user.then(|| Conflict::of_user_id(&learnt.contact));
+        self.replace_ids(seen, &learnt.contact, conflict.as_ref(), &self.ids.next().to_string()).await
     }
 
-    /// Remembers the ids that the provider named when it accepted a message to a contact. The outcome of the
-    /// message does not depend on it: a failure is logged. No round trip if the contact has the ids, otherwise
-    /// two.
-    pub async fn remember_answer(&self, contact: &Contact, reached: &Reached) {
+    /// Replaces the number and the ids of a contact. The choices of the old ids also hold for the new ones: they were the same
+    /// person's. Two round trips.
+    pub(crate) async fn replace_ids(
+        &self,
+        seen: &Contact,
+        next: &Contact,
+        conflict: Option<&Conflict>,
+        request_id: &str,
+    ) -> Result<Remembered, StoreError> {
+        let old = Chooser::all_of(seen);
+        let mut others = self.joined_choices(next, &old, &old).await?;
+        if let Some(conflict) = conflict {
+            others.add((), conflict_write(conflict)?);
+        }
+        if next.version == seen.version {
+            return self.replace_reach(seen, next, others).await;
+        }
+        let mut writes = replace_writes(seen, next, request_id)?;
+        writes.add_all(|()| Role::Other, others);
+        Ok(match self.execute_replacement(seen, writes, request_id).await? {
+            Replaced::Done => Remembered::Done,
+            Replaced::Stale => Remembered::Changed,
+            Replaced::Taken { contact, .. } => Remembered::Taken(contact),
+        })
+    }
+
+    /// Remembers the ids that the provider named when it accepted a message to a contact. If another contact has one of them,
+    /// both are merged, or the tenant is told. The outcome of the message does not depend on it: a failure is logged. No round trip if the contact
+    /// has the ids, otherwise two; four more if another contact has one.
+    pub async fn remember_answer(&self, contact: &Contact, reached: &Reached, account: &BusinessAccountId) {
         let Contact { id, workspace_id, .. } = contact;
-        match self.remember_reach(contact, reached).await {
-            Ok(Remembered::Done | Remembered::Changed) => {}
-            Ok(Remembered::Taken(by)) => tracing::warn!(
-                workspace = %workspace_id, contact = %id, by = %by,
-                "the provider names two contacts by the same id, not remembered",
-            ),
-            Err(error) => {
-                let cause = error_chain(&error);
-                tracing::warn!(workspace = %workspace_id, contact = %id, cause, "ids of the contact not remembered");
-            }
+        let word = Word { reached, account, at: self.now() };
+        if let Err(error) = self.learn_from_answer(contact, &word).await {
+            let cause = error_chain(&error);
+            tracing::warn!(workspace = %workspace_id, contact = %id, cause, "ids of the contact not remembered");
         }
     }
 
-    /// Replaces the ids of a contact, together with other rows of the person.
-    pub(crate) async fn replace_reach(
+    async fn learn_from_answer(&self, dialled: &Contact, word: &Word<'_>) -> Result<(), StoreError> {
+        let Remembered::Taken(_) = self.remember_reach(dialled, word).await? else { return Ok(()) };
+        let holder = async |of: Reached| self.reached_contact(dialled.workspace_id, &of).await;
+        let Reached { wa_id, user_id } = word.reached.clone();
+        let (number, user) =
+            try_join(holder(Reached { wa_id, user_id: None }), holder(Reached { wa_id: None, user_id }))
+                .await?;
+        match Identified::of_answer(word, dialled, number.as_ref(), user.as_ref()) {
+            Identified::Same { survivor, merged } => {
+                self.are_one_person(survivor, merged).await?;
+            }
+            Identified::Apart { is, other } => {
+                let reason = ConflictReason::NumberOfAnother;
+                self.keep_conflict(&Conflict::between(is, reason, other.id, self.now())).await?;
+            }
+            Identified::Nobody | Identified::One(_) | Identified::Before(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Replaces the ids of a contact without a new version, together with other rows of the person.
+    async fn replace_reach(
         &self,
         seen: &Contact,
         next: &Contact,
@@ -100,7 +138,7 @@ impl Store {
         let Err(refusals) = self.transact(writes).await? else { return Ok(Remembered::Done) };
         for Refusal { role, found } in &refusals {
             return match (role, found) {
-                (Role::Entity, Some(row)) if has_ids_of(row, next) => Ok(Remembered::Done),
+                (Role::Entity, Some(row)) if has_ids_of(row, next)? => Ok(Remembered::Done),
                 (Role::Entity, _) => Ok(Remembered::Changed),
                 (Role::Claim(_), Some(row)) => Ok(Remembered::Taken(holder_of(row)?)),
                 (Role::Other, _) => Ok(Remembered::Changed),
@@ -114,10 +152,19 @@ impl Store {
 
 /// The places of the rows that may find the customer, in the order in which they count.
 pub(crate) fn places(workspace: WorkspaceId, reached: &Reached) -> Vec<Place> {
-    let Reached { wa_id, user_id } = reached;
-    let number = wa_id.as_ref().map(|wa_id| keys::contact_phone(workspace, &wa_id.key()));
-    let user = user_id.as_ref().map(|user_id| keys::contact_user_id(workspace, user_id));
-    number.into_iter().chain(user).map(|key| Place::of(Table::Contacts, key)).collect()
+    number_place(workspace, reached).into_iter().chain(user_place(workspace, reached)).collect()
+}
+
+/// The place of the row that names the contact with the number.
+pub(crate) fn number_place(workspace: WorkspaceId, reached: &Reached) -> Option<Place> {
+    let wa_id = reached.wa_id.as_ref()?;
+    Some(Place::of(Table::Contacts, keys::contact_phone(workspace, &wa_id.key())))
+}
+
+/// The place of the row that names the contact with the user id.
+pub(crate) fn user_place(workspace: WorkspaceId, reached: &Reached) -> Option<Place> {
+    let user_id = reached.user_id.as_ref()?;
+    Some(Place::of(Table::Contacts, keys::contact_user_id(workspace, user_id)))
 }
 
 /// The first of these places that has a row among those that were found.
@@ -126,7 +173,7 @@ pub(crate) fn first_of<'a>(places: &'a [Place], rows: &'a Rows) -> Option<(&'a P
 }
 
 /// Whether another write gave the contact's row the same ids.
-fn has_ids_of(row: &Item, contact: &Contact) -> bool {
-    text(row, "userId") == contact.user_id.as_ref().map_or("", ProviderUserId::as_str)
-        && text(row, "waId") == contact.wa_id.as_ref().map_or("", WaId::as_str)
+fn has_ids_of(row: &Item, next: &Contact) -> Result<bool, StoreError> {
+    let found = contact(row.clone())?;
+    Ok(found.is_some_and(|found| (&found.user_ids, &found.wa_id) == (&next.user_ids, &next.wa_id)))
 }

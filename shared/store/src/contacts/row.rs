@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Language, PersonJobId, PersonName,
-    ProviderUserId, Timestamp, UserId, WaId, WorkspaceId,
+    AttributeId, BusinessAccountId, Cellphone, ClosedValueId, Contact, ContactId, Email, Language,
+    PersonJobId, PersonName, ProviderUserId, Timestamp, UserId, UserIds, WaId, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ pub(crate) const OWNER_PK: &str = "ownerPk";
 
 /// The attributes of a contact's row from which [`contact`] reads it: without those for indexes and repeated writes.
 static ATTRIBUTES: Attributes = Attributes {
-    expression: "pk, sk, sv, createdAt, updatedAt, firstName, lastName, email, cellphone, userId, waId, movedAt, \
+    expression: "pk, sk, sv, createdAt, updatedAt, firstName, lastName, email, cellphone, userIds, waId, movedAt, \
                  numberSince, #language, ownerId, ownerEmail, attrs, merging, erasing, merged, mergedInto, version",
     names: &[("#language", "language")],
 };
@@ -76,6 +77,16 @@ struct MergedRow {
     merged_at: Timestamp,
 }
 
+/// The attribute of a contact's row that holds its user ids, if it has any.
+pub(crate) const USER_IDS: &str = "userIds";
+
+/// Its value.
+pub(crate) fn user_ids(contact: &Contact) -> Result<Option<AttributeValue>, StoreError> {
+    let fields: Item = serde_dynamo::to_item(UserIdsFields::from(&contact.user_ids))
+        .map_err(|error| StoreError::Failed(Box::new(error)))?;
+    Ok(fields.into_values().next())
+}
+
 /// A contact's row as `request_id` writes it. It is without the place in the list of all contacts, which only
 /// the creation writes.
 pub(crate) fn contact_item(contact: &Contact, request_id: &str) -> Result<Item, StoreError> {
@@ -107,8 +118,8 @@ struct ContactRow {
     email: Option<Email>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     cellphone: Option<Cellphone>,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
-    user_id: Option<ProviderUserId>,
+    #[serde(flatten, with = "fields::Shaped::<UserIdsFields>")]
+    user_ids: UserIds,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     wa_id: Option<WaId>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
@@ -130,6 +141,22 @@ struct ContactRow {
     version: u64,
 }
 
+/// The provider's ids of the customer, in the order in which they were learnt.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UserIdsFields {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    user_ids: Vec<UserIdField>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct UserIdField {
+    #[serde(with = "fields::text")]
+    account: BusinessAccountId,
+    #[serde(with = "fields::text")]
+    id: ProviderUserId,
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OwnerFields {
@@ -148,6 +175,22 @@ enum ContentField {
 }
 
 stored! { MergedRow = MergedRow, Contact = ContactRow, AttributeContent = ContentField }
+
+impl From<&UserIds> for UserIdsFields {
+    fn from(ids: &UserIds) -> Self {
+        let field = |(account, id): &(BusinessAccountId, ProviderUserId)| UserIdField {
+            account: account.clone(),
+            id: id.clone(),
+        };
+        Self { user_ids: ids.iter().map(field).collect() }
+    }
+}
+
+impl From<UserIdsFields> for UserIds {
+    fn from(fields: UserIdsFields) -> Self {
+        fields.user_ids.into_iter().map(|field| (field.account, field.id)).collect()
+    }
+}
 
 impl From<&Option<Owner>> for OwnerFields {
     fn from(owner: &Option<Owner>) -> Self {
@@ -173,6 +216,7 @@ pub(crate) fn contact_id_of_key(item: &Item) -> Result<ContactId, StoreError> {
     Ok(ids_of_key(item)?.1)
 }
 
-fn ids_of_key(item: &Item) -> Result<(WorkspaceId, ContactId), StoreError> {
+/// The ids in the key of a contact's row, or of another row of its partition.
+pub(crate) fn ids_of_key(item: &Item) -> Result<(WorkspaceId, ContactId), StoreError> {
     keys::read_contact(text(item, PK)).ok_or_else(|| unreadable(item, "its key is not that of a contact"))
 }

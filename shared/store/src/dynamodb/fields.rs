@@ -13,6 +13,7 @@ use std::marker::PhantomData;
 
 use domain::choices::{Choice, ChoiceSource};
 use domain::contact::OpenContent;
+use domain::contact::conflict::ConflictReason;
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName};
 use domain::media::FileMissing;
@@ -121,7 +122,7 @@ ids! {
 fields! {
     Self::parse, as_str =>
         AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
-        ChoiceKind ChoiceSource ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
+        ChoiceKind ChoiceSource ConflictReason ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
         DisabledReason Email ErasureState EventType FileKind FileMissing FileName FileType Forwarded
         JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus
         OpenContent Override ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId

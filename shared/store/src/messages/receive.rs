@@ -7,18 +7,21 @@
 //! The identity row that finds the contact also names the conversation into which its last message went. So the lane of
 //! that conversation can be read beside the contact, and not after it.
 
+use domain::choices::Chooser;
+use domain::contact::conflict::{Conflict, ConflictReason};
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::summary::Tally;
 use domain::{
     ChannelId, Contact, ContactId, Conversation, ConversationId, Line, Media, Message, MessageId, Reached,
     Timestamp, WorkspaceId,
 };
-use futures::future::try_join;
+use futures::future::{try_join, try_join3};
 
+use crate::contacts::conflicts::{conflict_place, conflict_write};
 use crate::contacts::holder_of;
-use crate::contacts::plan::{create_writes, replace_writes};
-use crate::contacts::reached::{first_of, places};
-use crate::contacts::row::contact;
+use crate::contacts::plan::{create_writes, reach_writes, replace_writes};
+use crate::contacts::reached::{number_place, user_place};
+use crate::contacts::row::{contact, contact_place};
 use crate::contacts::windows::{WindowRow, window_write};
 use crate::conversations::plan::{conversation_writes, first_writes};
 use crate::conversations::row::conversation;
@@ -53,8 +56,10 @@ pub struct InboundIds {
     pub line: Option<Line>,
     /// The ids of the customer.
     from: Reached,
-    /// The identity row that finds the customer's contact.
-    identity: Option<Identity>,
+    /// The row of the number.
+    number: Option<Identity>,
+    /// The row of the user id.
+    user: Option<Identity>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +74,10 @@ struct Identity {
 pub struct InboundPlace {
     /// The contact, as it was found.
     pub contact: Option<Contact>,
+    /// The contact with the customer's number, if it is another one than that with the user id.
+    pub rival: Option<Contact>,
+    /// Whether the tenant was told of both.
+    pub is_told: bool,
     /// Where the message goes.
     pub destination: Destination,
     window: Option<WindowRow>,
@@ -87,6 +96,8 @@ pub struct NewInbound<'a> {
     pub arrival: &'a Arrival,
     /// The message's file with its size in bytes, if the workspace has it.
     pub file: Option<(&'a Media, u64)>,
+    /// What the tenant is told of the contact.
+    pub conflict: Option<&'a Conflict>,
 }
 
 /// The result of storing a customer's message.
@@ -110,8 +121,7 @@ struct Newest {
 
 impl Store {
     /// What the provider's ids of a customer's message and of the customer, and the line say (strongly consistent
-    /// reads). `refers_to` is the provider's id of the message that it answers. The contact is the one that
-    /// [`Store::contact_reached_at`] finds. One round trip.
+    /// reads). `refers_to` is the provider's id of the message that it answers. One round trip.
     pub async fn inbound_ids(
         &self,
         workspace: WorkspaceId,
@@ -122,15 +132,20 @@ impl Store {
         let of_message = |id| Place::of(Table::Messages, keys::provider_message(workspace, id));
         let of_own = of_message(id);
         let of_answered = refers_to.filter(|answered| *answered != id).map(of_message);
-        let of_contact = places(workspace, from);
+        let (of_number, of_user) = (number_place(workspace, from), user_place(workspace, from));
         let of_line = Place::of(Table::Workspaces, keys::line(workspace, channel));
-        let places = [&of_own, &of_line].into_iter().chain(&of_answered).chain(&of_contact);
+        let places = [&of_own, &of_line].into_iter().chain(&of_answered).chain(&of_number).chain(&of_user);
         let mut rows = self.rows_at(places).await?;
         let message = |row: ProviderIdRow| (row.conversation_id, row.message_id);
-        let identity = first_of(&of_contact, &rows).map(Identity::read).transpose()?;
+        let identity = |place: &Option<Place>| {
+            let found = place.as_ref().and_then(|place| Some((place, rows.get(place)?)));
+            found.map(Identity::read).transpose()
+        };
+        let (number, user) = (identity(&of_number)?, identity(&of_user)?);
         Ok(InboundIds {
             from: from.clone(),
-            identity,
+            number,
+            user,
             line: rows.read(&of_line)?,
             stored: rows.read(&of_own)?.map(message),
             answered: of_answered.map(|place| rows.read(&place)).transpose()?.flatten().map(message),
@@ -147,16 +162,21 @@ impl Store {
         channel: &ChannelId,
         ids: &InboundIds,
     ) -> Result<Option<InboundPlace>, StoreError> {
-        let identity = ids.identity.clone().filter(|identity| identity.contact == of);
+        let identity = ids.identity_of(of).cloned();
         let answered = ids.answered.map(|(conversation, _)| conversation);
         let last = identity.as_ref().and_then(|identity| identity.last_conversation);
         let beside = self.beside(workspace, of, channel, answered, last);
         let newest = self.newest_conversation(workspace, of, channel);
-        let (Beside { contact, window, answered, mut lanes }, mut newest) = try_join(beside, newest).await?;
+        let rival = ids.rival();
+        let (Beside { contact, window, answered, mut lanes }, mut newest, (other, is_told)) =
+            try_join3(beside, newest, self.rival(workspace, of, rival)).await?;
         // Otherwise the service would remember the customer's ids for a contact that has another number by now.
-        let Some(contact) = contact.filter(|contact| contact.is_reached_at(&ids.from)) else {
+        let is_reached = |contact: &Contact| contact.is_reached_at(&ids.from);
+        let Some(contact) = contact.filter(is_reached) else { return Ok(None) };
+        let other = other.filter(is_reached);
+        if rival.is_some() && other.is_none() {
             return Ok(None);
-        };
+        }
         // Another message may have opened a conversation between the two reads.
         if newest.open.is_none()
             && window.as_ref().is_some_and(|row| !newest.ids.contains(&row.conversation_id))
@@ -174,7 +194,15 @@ impl Store {
             }
             Destination::Blocked(_) | Destination::New => None,
         };
-        Ok(Some(InboundPlace { contact: Some(contact), destination, window, lane, identity }))
+        Ok(Some(InboundPlace {
+            contact: Some(contact),
+            rival: other,
+            is_told,
+            destination,
+            window,
+            lane,
+            identity,
+        }))
     }
 
     /// The number of shards in which new conversations are listed. One round trip if it is not in memory.
@@ -183,8 +211,8 @@ impl Store {
     }
 
     /// Stores a customer's message with everything that it changes, all or nothing, and records beside it that the
-    /// customer was seen. One round trip; one more for a new contact with a number and a user id, and if the workspace's
-    /// shards are not in memory.
+    /// customer was seen. One round trip; one more for a new contact with a number and a user id, for a contact that learns an
+    /// id, and if the workspace's shards are not in memory.
     pub async fn store_inbound(
         &self,
         place: &InboundPlace,
@@ -198,11 +226,9 @@ impl Store {
         let Some(mut writes) = self.inbound_writes(place, new, shards)? else {
             return Ok(InboundStored::Stale);
         };
-        if place.contact.is_none() {
-            // Each of the ids may have choices from before.
-            let choices = self.joined_choices(contact, &[], &[]).await?;
-            writes.add_all(|()| TwoRoles::Other, choices);
-        }
+        // Each id that the contact did not have may have choices from before.
+        let had = place.contact.as_ref().map(Chooser::all_of).unwrap_or_default();
+        writes.add_all(|()| TwoRoles::Other, self.joined_choices(contact, &had, &had).await?);
         let saw = self.saw(contact.workspace_id, conversation.id, contact.id, arrival.created_at);
         let Err(refusals) = try_join(self.transact(writes), saw).await?.0 else {
             return Ok(InboundStored::Done);
@@ -242,7 +268,7 @@ impl Store {
     fn inbound_writes(
         &self,
         place: &InboundPlace,
-        NewInbound { contact, conversation, arrival, file }: &NewInbound<'_>,
+        NewInbound { contact, conversation, arrival, file, conflict }: &NewInbound<'_>,
         shards: u8,
     ) -> Result<Option<Transaction<TwoRoles>>, StoreError> {
         let (workspace, now, request) = (contact.workspace_id, self.now(), self.ids.next().to_string());
@@ -262,10 +288,17 @@ impl Store {
         }
         match &place.contact {
             None => writes.add_all(|_| TwoRoles::Other, create_writes(contact, shards, &request)?),
+            // Ids alone are no new version.
+            Some(found) if found != *contact && found.version == contact.version => {
+                writes.add_all(|_| TwoRoles::Other, reach_writes(found, contact, now)?);
+            }
             Some(found) if found != *contact => {
                 writes.add_all(|_| TwoRoles::Other, replace_writes(found, contact, &request)?);
             }
             Some(_) => {}
+        }
+        if let Some(conflict) = conflict {
+            writes.add(TwoRoles::Other, conflict_write(conflict)?);
         }
         match &place.destination {
             Destination::Into(found) => {
@@ -286,6 +319,28 @@ impl Store {
             writes.add(TwoRoles::Other, names);
         }
         Ok(Some(writes))
+    }
+
+    /// The contact with the number of the customer of another one, and whether the tenant was told of both.
+    async fn rival(
+        &self,
+        workspace: WorkspaceId,
+        of: ContactId,
+        rival: Option<ContactId>,
+    ) -> Result<(Option<Contact>, bool), StoreError> {
+        let Some(rival) = rival else { return Ok((None, false)) };
+        let of_rival = contact_place(workspace, rival);
+        let (reason, at) = (ConflictReason::NumberOfAnother, self.now());
+        let told = conflict_place(&Conflict {
+            workspace_id: workspace,
+            contact: of,
+            reason,
+            other: Some(rival),
+            at,
+        });
+        let mut rows = self.rows_at([&of_rival, &told]).await?;
+        let other = rows.take(&of_rival).map(contact).transpose()?.flatten();
+        Ok((other, rows.get(&told).is_some()))
     }
 
     /// The rows whose keys are known beside the contact's list of conversations.
@@ -354,14 +409,34 @@ struct Beside {
 impl InboundPlace {
     /// The place of the first message of a customer who is no contact yet.
     pub fn of_nobody() -> Self {
-        Self { contact: None, destination: Destination::New, window: None, lane: None, identity: None }
+        Self {
+            contact: None,
+            rival: None,
+            is_told: false,
+            destination: Destination::New,
+            window: None,
+            lane: None,
+            identity: None,
+        }
     }
 }
 
 impl InboundIds {
-    /// The contact of the customer.
+    /// The contact of the customer: the one with the user id, which never changes hands, otherwise the one with the number.
     pub fn contact(&self) -> Option<ContactId> {
-        self.identity.as_ref().map(|identity| identity.contact)
+        self.user.as_ref().or(self.number.as_ref()).map(|identity| identity.contact)
+    }
+
+    /// The contact with the number, if another one has the user id.
+    fn rival(&self) -> Option<ContactId> {
+        let number = self.number.as_ref()?.contact;
+        self.user.as_ref().is_some_and(|user| user.contact != number).then_some(number)
+    }
+
+    /// The row that finds this contact: one that knows the contact's last conversation, if there is one.
+    fn identity_of(&self, contact: ContactId) -> Option<&Identity> {
+        let own = || [&self.number, &self.user].into_iter().flatten().filter(|own| own.contact == contact);
+        own().find(|own| own.last_conversation.is_some()).or_else(|| own().next())
     }
 }
 

@@ -135,7 +135,7 @@ impl Store {
             let numbers = numbers.chain(contact.wa_id.as_ref().and_then(WaId::cellphone));
             person.numbers.extend(numbers.map(|number| HeldNumber { number, tenure }));
             person.emails.extend(contact.email.clone());
-            person.user_ids.extend(contact.user_id.clone());
+            person.user_ids.extend(contact.user_ids.ids().cloned());
             contacts.push(contact);
         }
         contacts.sort_by_key(|contact| contact.id);
@@ -298,7 +298,7 @@ impl Store {
         let mut returned = BTreeSet::new();
         for id in holders.difference(&person.contacts) {
             let Some(contact) = self.contact(workspace, *id).await? else { continue };
-            let is_known = contact.user_id.as_ref().is_none_or(|user| person.user_ids.contains(user));
+            let is_known = contact.user_ids.ids().all(|user| person.user_ids.contains(user));
             if contact.created_at >= since && is_known {
                 returned.insert(*id);
             }

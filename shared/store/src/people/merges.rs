@@ -5,6 +5,7 @@
 //! Each write may be repeated.
 
 use domain::choices::Chooser;
+use domain::contact::conflict::{Conflict, ConflictReason};
 use domain::{Contact, ContactId, ConversationId, LaneId, Merge, MergeRefusal, Timestamp, WorkspaceId};
 
 use crate::contacts::plan::{Role, join_writes};
@@ -70,6 +71,22 @@ impl Store {
             Wrote::Refused(Some(found)) => merge(found)?,
             Wrote::Refused(None) | Wrote::Done(_) => new,
         }))
+    }
+
+    /// Asks for the merge of two contacts, because the provider has proved that they are one person. Returns whether the merge
+    /// runs. The tenant is told if they are too large. Two round trips; one if the merge runs or is refused.
+    pub async fn are_one_person(&self, survivor: &Contact, merged: &Contact) -> Result<bool, StoreError> {
+        Ok(match self.ask_merge(survivor.workspace_id, survivor.id, merged.id).await? {
+            AskedMerge::Running(_)
+            | AskedMerge::Refused(MergeRefusal::BeingMerged | MergeRefusal::AlreadyMerged) => true,
+            AskedMerge::Refused(MergeRefusal::TooLarge) => {
+                let (reason, other) = (ConflictReason::TooLarge, survivor.id);
+                self.keep_conflict(&Conflict::between(merged, reason, other, self.now())).await?;
+                false
+            }
+            // One of them is gone, or about to go.
+            AskedMerge::Refused(_) => false,
+        })
     }
 
     /// Makes one contact of both, in one transaction: the contact that stays takes what it has blank, the ids, and the

@@ -8,11 +8,11 @@ use domain::contact::address::{ProviderUserId, WaId};
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::refused::IdentityField;
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, ContactUpdate, Definitions, Email, Ids,
-    Language, Patch, PersonName, UserId,
+    AttributeId, BusinessAccountId, Cellphone, ClosedValueId, Contact, ContactId, ContactUpdate, Definitions,
+    Email, Ids, Language, Patch, PersonName, UserId, UserIds,
 };
 use futures::future::join_all;
-use harness::{Fault, TestDb, trips};
+use harness::{Fault, TestDb, World, trips};
 use store::{Created, Image, Replaced, StoreError, Table};
 
 fn owner(db: &TestDb, email: &str) -> Option<Owner> {
@@ -39,7 +39,12 @@ async fn a_contact_read_from_the_table_is_unchanged() {
     let full = Contact {
         language: Some(Language::Es),
         owner: owner(&db, "Agent@Example.com"),
-        user_id: ProviderUserId::parse("ES.13491208655302741918").ok(),
+        user_ids: [("1", "ES.13491208655302741918"), ("2", "ES.2")]
+            .map(|(account, id)| {
+                (BusinessAccountId::parse(account).unwrap(), ProviderUserId::parse(id).unwrap())
+            })
+            .into_iter()
+            .collect(),
         wa_id: WaId::parse("14155550199").ok(),
         moved_at: Some(db.store().now()),
         attributes: [
@@ -407,14 +412,14 @@ async fn an_identity_row_of_another_contact_is_neither_released_nor_erased() {
     let of_rows: [(&str, Without); 4] = [
         ("E#ana@x.io", |contact| contact.email = None),
         ("P#14155550123", |contact| contact.cellphone = None),
-        ("U#US.1", |contact| contact.user_id = None),
+        ("U#US.1", |contact| contact.user_ids = UserIds::default()),
         ("P#14155550000", |contact| contact.wa_id = None),
     ];
     for (row, without) in of_rows {
         let db = TestDb::start().await;
         let store = db.store();
         let ana = Contact {
-            user_id: ProviderUserId::parse("US.1").ok(),
+            user_ids: World::user_ids("US.1"),
             wa_id: WaId::parse("14155550000").ok(),
             ..contact(&db, "", "", "ana@x.io", "+14155550123")
         };

@@ -3,10 +3,11 @@
 use crate::support::{OTHER, WORKSPACE, blank, contact, create, next, with_person_key};
 use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::contact::address::{ProviderUserId, Reached, WaId};
+use domain::contact::identified::Word;
 use domain::refused::IdentityField;
-use domain::{Cellphone, Contact, ContactId, PersonName};
+use domain::{Cellphone, Contact, ContactId, PersonName, UserIds};
 use futures::future::join;
-use harness::{Fault, OptedOut, TestDb, trips};
+use harness::{Fault, OptedOut, TestDb, World, trips};
 use serde_json::Value;
 use store::{Created, Remembered, Replaced, Table};
 
@@ -24,7 +25,9 @@ async fn reached(db: &TestDb, wa_id: &str, user_id: &str) -> Option<ContactId> {
 }
 
 async fn remember(db: &TestDb, seen: &Contact, wa_id: &str, user_id: &str) -> Remembered {
-    db.store().remember_reach(seen, &Reached::named(Some(wa_id), Some(user_id))).await.unwrap()
+    let (reached, account) = (Reached::named(Some(wa_id), Some(user_id)), World::account());
+    let word = Word { reached: &reached, account: &account, at: db.store().now() };
+    db.store().remember_reach(seen, &word).await.unwrap()
 }
 
 async fn stored(db: &TestDb, contact: &Contact) -> Contact {
@@ -54,7 +57,7 @@ async fn each_written_form_of_the_number_counts_before_the_user_id_in_one_round_
             Some(wa_id) => Contact { wa_id: Some(wa_id), ..blank(&db) },
             None => contact(&db, "", "", "", known),
         };
-        let by_user = Contact { user_id: user("BR.1"), ..blank(&db) };
+        let by_user = Contact { user_ids: World::user_ids("BR.1"), ..blank(&db) };
         for named in ["551187654321", "5511987654321"] {
             assert_eq!(reached(&db, named, "BR.1").await, None);
         }
@@ -107,12 +110,12 @@ async fn a_contact_that_gives_its_number_up_between_two_reads_is_not_the_custome
 #[tokio::test]
 async fn an_id_of_the_provider_belongs_to_one_contact_of_a_workspace() {
     let db = with_person_key().await;
-    let first = Contact { user_id: user("US.1"), wa_id: wa("14155550123"), ..blank(&db) };
+    let first = Contact { user_ids: World::user_ids("US.1"), wa_id: wa("14155550123"), ..blank(&db) };
     create(&db, &first).await;
     for (user_id, wa_id, field) in
         [("US.1", "", IdentityField::UserId), ("US.2", "14155550123", IdentityField::WaId)]
     {
-        let second = Contact { user_id: user(user_id), wa_id: wa(wa_id), ..blank(&db) };
+        let second = Contact { user_ids: World::user_ids(user_id), wa_id: wa(wa_id), ..blank(&db) };
         let created = db.store().create_contact(&second, "r").await.unwrap();
         assert_eq!(created, Created::Taken { field, contact: first.id });
     }
@@ -134,7 +137,10 @@ async fn ids_are_remembered_in_two_round_trips_and_replace_earlier_ones() {
     assert_eq!(remember(&db, &ana, "551150000000", "BR.1").await, Remembered::Done);
     assert_eq!((trips(&db.calls()), db.calls().len()), (2, 4), "the choices of three ids, the transaction");
     let known = stored(&db, &ana).await;
-    assert_eq!(known, Contact { wa_id: wa("551150000000"), user_id: user("BR.1"), ..ana.clone() });
+    assert_eq!(
+        known,
+        Contact { wa_id: wa("551150000000"), user_ids: World::user_ids("BR.1"), ..ana.clone() }
+    );
     let keys = ["P#551150000000", "P#551187654321", "U#BR.1"];
     assert_eq!(identities(&db), held(&ana, &keys));
     assert_eq!(
@@ -153,7 +159,7 @@ async fn ids_are_remembered_in_two_round_trips_and_replace_earlier_ones() {
 async fn an_id_of_another_contact_is_not_taken_over() {
     let db = with_person_key().await;
     let (ana, bob) = (contact(&db, "Ana", "", "", "+14155550123"), blank(&db));
-    let bob = Contact { user_id: user("US.1"), ..bob };
+    let bob = Contact { user_ids: World::user_ids("US.1"), ..bob };
     create(&db, &ana).await;
     create(&db, &bob).await;
     let before = db.rows(Table::Contacts);
@@ -170,14 +176,14 @@ async fn a_change_by_a_request_that_read_the_contact_before_keeps_the_ids() {
     assert_eq!(remember(&db, &ana, "14155550000", "US.1").await, Remembered::Done);
     let renamed = next(&ana, store.now(), |next| next.first_name = PersonName::parse("Eva").ok());
     assert_eq!(store.replace_contact(&ana, &renamed, "r1").await.unwrap(), Replaced::Done);
-    let both = Contact { user_id: user("US.1"), wa_id: wa("14155550000"), ..renamed.clone() };
+    let both = Contact { user_ids: World::user_ids("US.1"), wa_id: wa("14155550000"), ..renamed.clone() };
     assert_eq!(stored(&db, &ana).await, both);
 
     // A change of the number depends on the ids, because they go with the number.
     let moved = |seen: &Contact| {
         next(seen, store.now(), |next| {
             next.cellphone = Cellphone::parse("+14155550199").ok();
-            (next.user_id, next.wa_id) = (None, None);
+            (next.user_ids, next.wa_id) = (UserIds::default(), None);
         })
     };
     let stale = store.replace_contact(&renamed, &moved(&renamed), "r2").await.unwrap();
@@ -287,7 +293,7 @@ async fn a_lost_answer_is_recognised_as_remembered() {
     create(&db, &ana).await;
     db.fail("TransactWriteItems", Fault::AnswerLost, 1);
     assert_eq!(remember(&db, &ana, "", "US.1").await, Remembered::Done);
-    assert_eq!(stored(&db, &ana).await.user_id, user("US.1"));
+    assert_eq!(stored(&db, &ana).await.user_ids, World::user_ids("US.1"));
 }
 
 #[tokio::test]
@@ -330,7 +336,7 @@ async fn a_choice_beside_a_learnt_id_reaches_all_ids() {
 #[tokio::test]
 async fn the_choices_of_a_user_id_hold_for_the_one_that_replaces_it() {
     let db = with_person_key().await;
-    let ana = Contact { user_id: user("US.1"), ..blank(&db) };
+    let ana = Contact { user_ids: World::user_ids("US.1"), ..blank(&db) };
     create(&db, &ana).await;
     let (choice, scopes) = (Choice::Out, [ChoiceScope::All].into());
     let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: db.store().now() };
@@ -344,7 +350,7 @@ async fn the_choices_of_a_user_id_hold_for_the_one_that_replaces_it() {
 async fn a_number_for_a_contact_with_a_user_id_takes_its_choices_and_a_number_alone_reads_none() {
     let (number, id) = (Cellphone::parse("+14155550123").unwrap(), user("US.1").unwrap());
     let db = with_person_key().await;
-    let ana = Contact { user_id: Some(id.clone()), ..blank(&db) };
+    let ana = Contact { user_ids: World::user_ids(id.as_str()), ..blank(&db) };
     create(&db, &ana).await;
     let (choice, scopes) = (Choice::Out, [ChoiceScope::All].into());
     let chosen = Chosen { choice, scopes, source: ChoiceSource::Keyword, at: db.store().now() };
@@ -368,7 +374,8 @@ async fn a_number_for_a_contact_with_a_user_id_takes_its_choices_and_a_number_al
 async fn a_choice_costs_six_units_and_its_row_shows_no_number() {
     let (number, id) = (Cellphone::parse("+14155550123").unwrap(), user("US.1").unwrap());
     let db = with_person_key().await;
-    let ana = Contact { cellphone: Some(number.clone()), user_id: Some(id.clone()), ..blank(&db) };
+    let ana =
+        Contact { cellphone: Some(number.clone()), user_ids: World::user_ids(id.as_str()), ..blank(&db) };
     create(&db, &ana).await;
     db.forget_calls();
     let (choice, scopes) = (Choice::Out, [ChoiceScope::All].into());

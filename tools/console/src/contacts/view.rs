@@ -46,8 +46,8 @@ fn shared(contact: &Contact, definitions: &Definitions, now: Timestamp) -> View 
         .optional("lastName", "last name", contact.last_name.as_ref().map(PersonName::as_str))
         .optional("email", "e-mail", contact.email.as_ref().map(Email::as_str))
         .optional("cellphone", "number", contact.cellphone.as_ref().map(Cellphone::as_str))
-        // The provider's id of the customer, and the number under which it knows the customer if it is another one.
-        .optional("userId", "user id", contact.user_id.as_ref().map(ProviderUserId::as_str))
+        // The provider's ids of the customer, and the number under which it knows the customer if it is another one.
+        .value("userIds", "user ids", contact.user_ids.ids().map(ProviderUserId::as_str).collect::<Vec<_>>())
         .optional("waId", "wa id", contact.wa_id.as_ref().map(WaId::as_str))
         .optional("languageCode", "language", contact.language.map(Language::as_str))
         .optional("owner", "owner", contact.owner.as_ref().map(|owner| owner.email.as_str()))

@@ -7,7 +7,7 @@ use domain::choices::Chooser;
 use domain::message::Content;
 use domain::{
     ChannelId, Choices, Contact, Conversation, DeliveryId, Event, EventId, MediaId, Message, OnboardingPlan,
-    Person, ProviderUserId, Timestamp, WaId, WorkspaceId,
+    Person, Timestamp, WaId, WorkspaceId,
 };
 use edge::view;
 use people::events::Subject;
@@ -103,7 +103,6 @@ impl Export<'_> {
         let definitions = self.store.definitions(self.workspace).await?;
         let contact = |contact: &Contact| {
             let mut shown = value(&view::contact(contact, &definitions, self.now))?;
-            shown["userId"] = json!(contact.user_id.as_ref().map(ProviderUserId::as_str));
             shown["waId"] = json!(contact.wa_id.as_ref().map(WaId::as_str));
             Ok(self.own(shown))
         };

@@ -122,7 +122,7 @@ async fn an_import_creates_contacts_with_every_column() {
         "owner": "Ada@example.com",
         "type": "NORMAL",
         "updatedAt": "2026-01-02T03:04:05.678Z",
-        "userId": null,
+        "userIds": [],
         "waId": null
       },
       {
@@ -137,7 +137,7 @@ async fn an_import_creates_contacts_with_every_column() {
         "owner": null,
         "type": "PARTIAL",
         "updatedAt": "2026-01-02T03:04:05.678Z",
-        "userId": null,
+        "userIds": [],
         "waId": null
       }
     ]

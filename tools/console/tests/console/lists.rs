@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use domain::webhook::delivery::Next;
 use domain::{
-    Cellphone, Contact, Conversation, ConversationStatus, Email, Internal, PersonName, ProviderUserId,
-    UserRef, WaId,
+    Cellphone, Contact, Conversation, ConversationStatus, Email, Internal, PersonName, UserRef, WaId,
 };
 use harness::World;
 use insta::{assert_json_snapshot, assert_snapshot};
@@ -74,8 +73,8 @@ async fn contacts_are_listed_newest_first_page_by_page() {
     let unknown = within(&["contacts", "list", "--after", NOBODY]);
     assert_eq!(desk.refused(&unknown).await, format!("The workspace has no contact {NOBODY}."));
     assert_snapshot!(desk.run(&within(&["contacts", "list", "--limit", "1"])).await.out, @"
-    CONTACT                               TYPE     FIRST NAME  LAST NAME  E-MAIL            NUMBER        USER ID  WA ID  LANGUAGE  OWNER  UPDATED
-    00000000-0000-4000-8000-000000000009  PARTIAL  Ana4        -          ana4@example.com  +34600111224  -        -      -         -      2026-01-02T03:04:10.678Z
+    CONTACT                               TYPE     FIRST NAME  LAST NAME  E-MAIL            NUMBER        USER IDS  WA ID  LANGUAGE  OWNER  UPDATED
+    00000000-0000-4000-8000-000000000009  PARTIAL  Ana4        -          ana4@example.com  +34600111224  -         -      -         -      2026-01-02T03:04:10.678Z
     ");
 }
 
@@ -84,20 +83,20 @@ async fn a_contact_without_a_number_is_listed_and_shown_with_its_ids_at_the_prov
     let world = World::start().await;
     let fill = |contact: &mut Contact| {
         contact.first_name = PersonName::parse("Ana").ok();
-        contact.user_id = ProviderUserId::parse("US.1").ok();
+        contact.user_ids = World::user_ids("US.1");
         contact.wa_id = WaId::parse("34600111222").ok();
     };
     let ana = world.contact(fill).await.id.to_string();
     let desk = Desk::over(world.db);
     for list in [&["contacts", "list"][..], &["contacts", "search", "ana"], &["contacts", "export"]] {
         let listed = desk.json(&within(list)).await;
-        let ids = (&listed[0]["id"], &listed[0]["userId"], &listed[0]["waId"], &listed[0]["cellphone"]);
-        assert_eq!(ids, (&json!(ana), &json!("US.1"), &json!("34600111222"), &Value::Null), "{list:?}");
+        let ids = (&listed[0]["id"], &listed[0]["userIds"], &listed[0]["waId"], &listed[0]["cellphone"]);
+        assert_eq!(ids, (&json!(ana), &json!(["US.1"]), &json!("34600111222"), &Value::Null), "{list:?}");
     }
     let shown = desk.json(&within(&["contacts", "show", "--contact", &ana])).await;
-    assert_eq!((&shown["userId"], &shown["optedOut"]), (&json!("US.1"), &json!([])));
+    assert_eq!((&shown["userIds"], &shown["optedOut"]), (&json!(["US.1"]), &json!([])));
     let table = desk.run(&within(&["contacts", "show", "--contact", &ana])).await.out;
-    assert!(table.contains("user id       US.1") && table.contains("wa id         34600111222"), "{table}");
+    assert!(table.contains("user ids      US.1") && table.contains("wa id         34600111222"), "{table}");
 }
 
 #[tokio::test]
@@ -190,7 +189,7 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
       "ownerId": null,
       "type": "PARTIAL",
       "updatedAt": "2026-01-02T03:04:06.679Z",
-      "userId": null,
+      "userIds": [],
       "version": 2,
       "waId": null,
       "workspaceId": "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90"
@@ -203,7 +202,7 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
     last name     -
     e-mail        ana@example.com
     number        +34600111222
-    user id       -
+    user ids      -
     wa id         -
     language      -
     owner         -

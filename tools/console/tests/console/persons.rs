@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use domain::contact::conflict::Conflict;
 use domain::conversation::{ConversationChange, Opening};
 use domain::lead::capture::LeadCaps;
 use domain::lead::{LandingUri, LeadName, Utm};
@@ -16,7 +17,7 @@ use domain::webhook::delivery::Next;
 use domain::{
     Attempt, AttemptOutcome, AttributeType, Cellphone, Contact, ContactId, ContactRef, Conversation,
     ConversationId, ConversationName, Email, Erasure, LaneId, LaneKind, Media, Message, MessageBody,
-    MessageId, PersonName, ProviderUserId, Rest, TemplateId, WaId,
+    MessageId, PersonName, Rest, TemplateId, WaId,
 };
 use harness::{Death, OptedOut, World};
 use queue::Queues;
@@ -757,10 +758,13 @@ async fn an_export_shows_nobody_else() {
 async fn a_person_without_a_number_is_exported_and_erased_with_the_ids_at_the_provider() {
     let world = World::start().await;
     let fill = |contact: &mut Contact| {
-        contact.user_id = ProviderUserId::parse("US.canary").ok();
+        contact.user_ids = World::user_ids("US.canary");
         contact.wa_id = WaId::parse("34600111999").ok();
     };
-    let (ana, workspace) = (world.contact(fill).await.id.to_string(), world.workspace.to_string());
+    let contact = world.contact(fill).await;
+    let conflict = Conflict::of_user_id(&contact);
+    assert!(world.db.store().keep_conflict(&conflict).await.unwrap());
+    let (ana, workspace) = (contact.id.to_string(), world.workspace.to_string());
     let lead = world.lead("+34600111999", |_| ()).await;
     let desk = Desk::over(world.db);
     let folder = std::env::temp_dir().join(format!("person-of-user-id-{}", std::process::id()));

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::choices::{ChoiceScope, opted_out_of};
-use crate::contact::address::ProviderUserId;
+use crate::contact::address::{ProviderUserId, UserIds};
 use crate::conversation::{ContactRef, External};
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, ConversationId, MediaId, TemplateId, WorkspaceId};
 use crate::media::{FileName, FileType};
@@ -405,14 +405,19 @@ fn a_number_that_opted_out_gets_no_template_and_everything_else() {
 #[test]
 fn a_contact_without_a_number_gets_a_letter_by_its_user_id() {
     let (conversation, line) = (conversation(ConversationStatus::Active), line());
-    let user_id = ProviderUserId::parse("US.1").ok();
-    let hidden = Contact { cellphone: None, user_id, ..contact() };
-    let known = known(&conversation, &hidden, &line);
-    let user = Address::User(ProviderUserId::parse("US.1").unwrap());
-    assert_eq!(four_parts().letter(0, &known).unwrap().to, user);
-    let both = Contact { cellphone: contact().cellphone, ..hidden.clone() };
-    let letter = four_parts().letter(0, &MessageKnown { contact: Some(&both), ..known }).unwrap().to;
-    assert_eq!(letter, Address::Number(contact().cellphone.unwrap()));
+    let user = |id| ProviderUserId::parse(id).unwrap();
+    let other = BusinessAccountId::parse("other").unwrap();
+    let of_other = UserIds::one(other, user("US.2"));
+    let number = || contact().cellphone;
+    for (cellphone, user_ids, expected) in [
+        (None, of_other.with(&line.business_account, &user("US.1")), Address::User(user("US.1"))),
+        (None, of_other.clone(), Address::User(user("US.2"))),
+        (number(), of_other, Address::Number(number().unwrap())),
+    ] {
+        let hidden = Contact { cellphone, user_ids, ..contact() };
+        let known = known(&conversation, &hidden, &line);
+        assert_eq!(four_parts().letter(0, &known).unwrap().to, expected);
+    }
 }
 
 #[test]

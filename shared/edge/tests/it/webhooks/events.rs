@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::attribute::{AttributeDefinition, NewAttribute};
 use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choosers, Chosen};
+use domain::contact::conflict::{Conflict, ConflictReason};
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::lead::captcha::Score;
 use domain::media::FileMissing;
@@ -88,6 +89,13 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         ),
         EventType::ContactOptedIn => {
             choose(Choice::In, 85_000, "A person who had opted out gets templates again.")
+        }
+        EventType::ContactConflict => {
+            let when = "WhatsApp says of a contact what contradicts what is known, and the service does not decide. Nothing \
+                        else changes. `reason` and what to do are in the table below.";
+            let (reason, other) = (ConflictReason::NumberOfAnother, ContactId::from_uuid(uuid(40)));
+            let conflict = Conflict::between(&customer(), reason, other, at(86_000));
+            example(event_type, &conflict.entity(), 86_000, when, &view::conflict(&conflict))
         }
         EventType::ConversationCreated => {
             let (conversation, when) = (opened(), "A conversation was made.");

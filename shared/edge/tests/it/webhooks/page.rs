@@ -206,7 +206,7 @@ fn every_payload_has_the_documented_fields() {
                    referral referredProduct forwarded providerErrors raw rawTruncated mediaIds replyToMessageId \
                    enableExternalBroadcast status parts createdAt updatedAt deliveredAt readAt";
     let contact = "id firstName lastName email cellphone workspaceId type languageCode ownerId customAttributes \
-                   createdAt updatedAt";
+                   providerUserIds createdAt updatedAt";
     let conversation = "id workspaceId participants createdAt updatedAt name status";
     let lead = "requestId state contactId conversationId brandId landingUri utm";
     let summary = "conversationId messages firstMessageAt lastMessageAt participants durationSeconds";
@@ -221,6 +221,7 @@ fn every_payload_has_the_documented_fields() {
             EventType::ContactErased => "id workspaceId erasedAt",
             EventType::ContactOptedOut => "contactId workspaceId scope providerChannelId source optedOutAt",
             EventType::ContactOptedIn => "contactId workspaceId scope providerChannelId source optedInAt",
+            EventType::ContactConflict => "contactId workspaceId reason otherContactId occurredAt",
             EventType::EventRedacted => "eventType",
             EventType::WebhookTest => "endpointId",
         };
