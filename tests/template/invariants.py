@@ -60,6 +60,7 @@ FUNCTIONS = {
             "SEND_QUEUE_URL",
             "SEND_RETRY_SCHEDULE",
             "SEND_THROTTLE_SCHEDULE",
+            "TEMPLATE_LOOK_SECONDS",
             "SEND_TIMEOUT_SECONDS",
             "SEND_LEASE_SECONDS",
             "FIRST_DUE_SECONDS",

@@ -3,8 +3,9 @@
 use std::error::Error;
 
 use domain::lead::{LeadKnown, LeadOpening, NotSent};
-use domain::message::{MessageKnown, Words};
+use domain::message::{MessageKnown, NotReady, Words};
 use domain::retry::Jitter;
+use domain::sending::PartError;
 use domain::settings::template::Filled;
 use domain::{
     BusinessAccountId, ChannelId, Choices, Contact, Lead, Line, LineThrottle, Lines, Message, Secret,
@@ -154,7 +155,12 @@ fn outgoing(
         // A lead's message is a template.
         window_closed: false,
     };
-    let failed = |error| NotPrepared::Never(NotSent::Failed(error));
+    let failed = |not_ready| {
+        NotPrepared::Never(NotSent::Failed(match not_ready {
+            NotReady::Never(error) => error,
+            NotReady::TemplateWaits(status) => PartError::not_approved(status),
+        }))
+    };
     let letter = opening.message.letter(0, &known).map_err(failed)?;
     match letter.words {
         Words::Template(template, filling) => {

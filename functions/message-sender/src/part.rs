@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use domain::choices::Chooser;
 use domain::media::SentAs;
-use domain::message::{Letter, MessageKnown, ServiceWindow, Turn, Words};
+use domain::message::{Letter, MessageKnown, NotReady, ServiceWindow, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::settings::template::{FileKind, Filled, Filling};
 use domain::{
     Address, BusinessAccountId, Cellphone, ChannelId, Choices, Contact, ContactId, Line, LineThrottle,
-    Message, MessageStatus, PartId, Recipient, Secret, Template, Timestamp, Workspace, WorkspaceId,
-    error_chain,
+    Message, MessageStatus, PartId, Recipient, Secret, Template, TemplateStatus, Timestamp, Workspace,
+    WorkspaceId, error_chain,
 };
 use futures::future::{OptionFuture, join_all};
 use provider::{Call, Outgoing, Provider, Values};
@@ -28,6 +28,8 @@ pub(crate) enum Stop {
     Empty,
     /// The next part must not be sent before then.
     Waits(Timestamp),
+    /// The provider does not let the template be sent before then. It holds later templates, and nothing else.
+    TemplateWaits(Timestamp),
     /// Another call could outlast this invocation.
     TimeUp,
     /// Another visit works in the lane, so this lease must have expired.
@@ -62,6 +64,7 @@ pub(crate) async fn send_all<P: Provider>(
         let worked_on = match outbound.message.turn(now) {
             Turn::Finished => return Ok(None),
             Turn::NotBefore(at) => return Ok(Some(Stop::Waits(at))),
+            Turn::PausedUntil(at) => return Ok(Some(Stop::TemplateWaits(at))),
             // An earlier visit recorded that a call begins, and died before it recorded the end. Whether the person
             // received the message is unknown, so the part is never sent again.
             Turn::Interrupted => {
@@ -92,6 +95,15 @@ async fn send<P: Provider>(
         Ok(ready) => ready,
         Err(NotPrepared::Never(error)) => {
             return record(invocation, lane, outbound, End::Failed(error)).await;
+        }
+        Err(NotPrepared::TemplateWaits(status)) => {
+            return match outbound.message.looked_at_again(&invocation.rules.schedule, invocation.store.now())
+            {
+                Some(at) => Ok(Err(waits_with_its_template(outbound, status, at))),
+                None => {
+                    record(invocation, lane, outbound, End::Failed(PartError::not_approved(status))).await
+                }
+            };
         }
         // The whole conversation waits: a later message must not overtake this one.
         Err(NotPrepared::LineThrottled(until)) => return Ok(Err(waits_with_its_line(outbound, until))),
@@ -150,6 +162,17 @@ fn waits_with_its_line(outbound: &Outbound, until: Timestamp) -> Stop {
     Stop::Waits(until)
 }
 
+/// The template cannot be sent for now: the provider is not called, and the message does not change.
+fn waits_with_its_template(outbound: &Outbound, status: TemplateStatus, until: Timestamp) -> Stop {
+    let Message { workspace_id, conversation, id, .. } = &outbound.message;
+    let next_at = until.to_string();
+    tracing::info!(
+        workspace = %workspace_id, conversation = %conversation, messageId = %id, templateStatus = status.as_str(),
+        nextAt = next_at, "template cannot be sent for now, message waits",
+    );
+    Stop::TemplateWaits(until)
+}
+
 /// The time limit to record that a call begins.
 const BEGIN: Duration = Duration::from_secs(2);
 
@@ -204,6 +227,8 @@ impl Prepared {
 enum NotPrepared {
     /// It cannot be sent.
     Never(PartError),
+    /// Its template, which is in this status, cannot be sent for now.
+    TemplateWaits(TemplateStatus),
     /// Its line is throttled until then.
     LineThrottled(Timestamp),
     /// Its workspace is disabled.
@@ -263,7 +288,7 @@ async fn prepare<P>(
         now: store.now(),
         window_closed: person.as_ref().is_some_and(|person| window.is_surely_closed(person, store.now())),
     };
-    let Letter { to, words } = message.letter(part, &known).map_err(NotPrepared::Never)?;
+    let Letter { to, words } = message.letter(part, &known)?;
     // This comes after the letter: a part that can never be sent fails now, and does not wait for its line.
     if let Some(until) = throttle.put_off(jitter, store.now()) {
         return Err(NotPrepared::LineThrottled(until));
@@ -344,6 +369,15 @@ async fn choices_of(
     }
 }
 
+impl From<NotReady> for NotPrepared {
+    fn from(not_ready: NotReady) -> Self {
+        match not_ready {
+            NotReady::Never(error) => Self::Never(error),
+            NotReady::TemplateWaits(status) => Self::TemplateWaits(status),
+        }
+    }
+}
+
 impl From<StoreError> for NotPrepared {
     fn from(error: StoreError) -> Self {
         Self::NotNow(error.into())
@@ -419,6 +453,7 @@ fn log_end<P>(invocation: &Invocation<'_, P>, before: &Outbound, end: &End, afte
         End::Failed(_) => "Failed",
         End::Unknown(_) => "Unknown",
         End::NotTaken => "NotTaken",
+        End::TemplatePaused => "TemplatePaused",
         End::Throttled => "Throttled",
         End::LineThrottled(_) => "LineThrottled",
         End::NotCalled => "NotCalled",

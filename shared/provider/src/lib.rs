@@ -69,6 +69,7 @@ impl Sent {
             }
             Meaning::Unknown => unknown,
             Meaning::Retry => End::NotTaken,
+            Meaning::TemplatePaused => End::TemplatePaused,
             Meaning::Throttled => End::LineThrottled(slower),
             Meaning::RecipientThrottled => End::Throttled,
         }

@@ -26,6 +26,8 @@ pub enum Meaning {
     Throttled,
     /// The provider throttles messages to this recipient. Other recipients of the line are not affected.
     RecipientThrottled,
+    /// The provider paused the template, and so did not accept the message: look again later.
+    TemplatePaused,
     /// The provider certainly did not accept the message: retry by the schedule.
     Retry,
     /// The provider refused the message permanently.
@@ -38,6 +40,8 @@ pub enum Meaning {
 pub(crate) const THROTTLES: &[u32] = &[4, 80_007, 130_429];
 /// The Graph code for too many messages from one number to the same recipient.
 pub(crate) const RECIPIENT_THROTTLES: u32 = 131_056;
+/// The Graph code for a template that is paused because people rate it badly.
+pub(crate) const TEMPLATE_PAUSED: u32 = 132_015;
 /// Graph codes of a 5xx which say that the message was not accepted.
 pub(crate) const NOT_TAKEN: &[u32] = &[1, 2, 131_000, 131_016];
 
@@ -47,6 +51,7 @@ pub fn meaning(outcome: CallOutcome) -> Meaning {
         CallOutcome::NeverConnected => Meaning::Retry,
         CallOutcome::NoAnswer => Meaning::Unknown,
         CallOutcome::Answered { code: Some(RECIPIENT_THROTTLES), .. } => Meaning::RecipientThrottled,
+        CallOutcome::Answered { code: Some(TEMPLATE_PAUSED), .. } => Meaning::TemplatePaused,
         CallOutcome::Answered { status: 429, .. } => Meaning::Throttled,
         CallOutcome::Answered { code: Some(code), .. } if THROTTLES.contains(&code) => Meaning::Throttled,
         CallOutcome::Answered { status: 200..=299, .. } => Meaning::Accepted,
@@ -64,7 +69,7 @@ mod tests {
 
     #[test]
     fn every_code_with_a_meaning_of_its_own_is_explained() {
-        for code in THROTTLES.iter().chain(NOT_TAKEN).chain([&RECIPIENT_THROTTLES]) {
+        for code in THROTTLES.iter().chain(NOT_TAKEN).chain([&RECIPIENT_THROTTLES, &TEMPLATE_PAUSED]) {
             let error = domain::sending::PartError::of(code.to_string());
             assert!(domain::sending::in_words(&error).is_some(), "{code}");
         }
@@ -84,6 +89,8 @@ mod tests {
             (answered(500, Some(131_056)), Meaning::RecipientThrottled),
             (answered(429, Some(131_056)), Meaning::RecipientThrottled),
             (answered(429, Some(130_429)), Meaning::Throttled),
+            (answered(400, Some(132_015)), Meaning::TemplatePaused),
+            (answered(400, Some(132_016)), Meaning::Failed),
             (answered(500, Some(1)), Meaning::Retry),
             (answered(503, Some(2)), Meaning::Retry),
             (answered(500, Some(131_000)), Meaning::Retry),

@@ -35,6 +35,8 @@ impl SendRules {
         let schedule = SendSchedule {
             retries: settings.parsed("SEND_RETRY_SCHEDULE", decided.retries)?,
             throttled: settings.parsed("SEND_THROTTLE_SCHEDULE", decided.throttled)?,
+            template_look: settings
+                .read_with("TEMPLATE_LOOK_SECONDS", |text| seconds(text, decided.template_look.as_secs()))?,
             give_up: decided.give_up,
         };
         let rescue = settings.read_with("FIRST_DUE_SECONDS", |text| seconds(text, 120))?;
@@ -58,6 +60,7 @@ mod tests {
         assert_eq!((rules.call.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (10, 65, 120));
         assert_eq!(rules.schedule.retries, "30,120,600,3600,14400".parse().unwrap());
         assert_eq!(rules.schedule.throttled, "5,10,30,60,300".parse().unwrap());
+        assert_eq!(rules.schedule.template_look.as_secs(), 900);
         assert_eq!(rules.schedule.give_up.as_secs(), 86_400);
     }
 

@@ -8,7 +8,7 @@ use domain::conversation::{ContactRef, Opening};
 use domain::lead::captcha::Score;
 use domain::lead::{ConsentClaim, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName};
-use domain::message::Draft;
+use domain::message::{Content, Draft};
 use domain::settings::template::{Form, NewTemplate, Requested, Shown, TemplateContent};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
@@ -422,6 +422,29 @@ impl World {
         change(&mut draft);
         let seq = done(store.last_seq(conversation.workspace_id, conversation.id).await) + 1;
         let message = draft.message(MessageId::generate(store.ids()), conversation, seq, files, store.now());
+        self.keep_message(message).await
+    }
+
+    /// Adds a message of a template to a conversation, as the API does.
+    pub async fn template_message(&self, conversation: &Conversation, requested: Requested) -> Message {
+        let store = self.db.store();
+        let seq = done(store.last_seq(conversation.workspace_id, conversation.id).await) + 1;
+        let draft = Draft {
+            conversation: conversation.id,
+            body: None,
+            media: vec![],
+            broadcast: true,
+            reply_to: None,
+        };
+        let id = MessageId::generate(store.ids());
+        let mut message = draft.message(id, conversation, seq, vec![], store.now());
+        message.content = Content::Template(Self::content(requested));
+        message.parts = message.content.parts_for(&message.recipients);
+        self.keep_message(message).await
+    }
+
+    async fn keep_message(&self, message: Message) -> Message {
+        let store = self.db.store();
         let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
         let taken = store.store_message(&new, FIRST_DUE, &format!("take {}", message.id)).await;
         assert_eq!(done(taken), MessageStored::Done);

@@ -38,6 +38,7 @@ impl Deployment {
             ("GraphUrl".to_owned(), provider.url()),
             // No invocation of a local stack lasts longer.
             ("ErasureSettleSeconds".to_owned(), "20".to_owned()),
+            ("TemplateLookSeconds".to_owned(), "5".to_owned()),
             // The emulator repeats only whole batches of stream records.
             ("PartialBatches".to_owned(), "false".to_owned()),
             ("TrustedReceivers".to_owned(), receiver.url()),

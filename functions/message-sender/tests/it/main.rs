@@ -16,6 +16,7 @@ mod provider_simulator;
 mod random_histories;
 mod reports;
 mod uncertain_begin;
+mod waiting_templates;
 mod windows;
 
 use std::time::Duration;

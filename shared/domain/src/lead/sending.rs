@@ -44,8 +44,6 @@ impl PartError {
     pub const NO_CONSENT: &'static str = "NO_CONSENT";
     /// Capture was disabled after the lead was accepted.
     pub const CAPTURE_DISABLED: &'static str = "CAPTURE_DISABLED";
-    /// The template is not approved for the line's account.
-    pub const NOT_APPROVED: &'static str = "NOT_APPROVED";
 }
 
 impl Lead {

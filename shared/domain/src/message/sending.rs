@@ -26,7 +26,9 @@ use crate::message::{Content, Message, MessageBody, MessageStatus, Piece, SentBy
 use crate::retry::Jitter;
 use crate::sending::{End, PartError, Progress, SendOutcome, SendSchedule, Standing};
 use crate::settings::line::Line;
-use crate::settings::template::{FaultKind, Filler, Filling, Template};
+use crate::settings::template::{
+    FaultKind, Filler, Filling, Sendable, Template, TemplateContent, TemplateStatus,
+};
 use crate::time::Timestamp;
 
 /// What the sender must do about a message now.
@@ -39,6 +41,8 @@ pub enum Turn {
     Interrupted,
     /// The current part waits until this time.
     NotBefore(Timestamp),
+    /// The provider paused the template of the current part. It waits until this time.
+    PausedUntil(Timestamp),
     /// The current part, which has this index, is due.
     Due(usize),
 }
@@ -60,6 +64,15 @@ pub struct MessageKnown<'a> {
     pub now: Timestamp,
     /// Whether the provider surely refuses what is not a template ([`crate::message::ServiceWindow::is_surely_closed`]).
     pub window_closed: bool,
+}
+
+/// Why a part is not ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotReady {
+    /// It cannot be sent.
+    Never(PartError),
+    /// The provider does not let the line's account send the template for now.
+    TemplateWaits(TemplateStatus),
 }
 
 /// A part that is ready to be sent.
@@ -108,6 +121,7 @@ impl Message {
         let Some(at) = self.part_at_hand() else { return Turn::Finished };
         match self.progress.standing(now) {
             Standing::Interrupted => Turn::Interrupted,
+            Standing::NotBefore(next_at) if self.progress.is_paused => Turn::PausedUntil(next_at),
             Standing::NotBefore(next_at) => Turn::NotBefore(next_at),
             Standing::Due => Turn::Due(at),
         }
@@ -119,9 +133,9 @@ impl Message {
         self.recipients.iter().find(|recipient| recipient.contact == contact)
     }
 
-    /// The part, ready to be sent, or why it cannot be sent.
-    pub fn letter<'a>(&'a self, part: usize, known: &MessageKnown<'a>) -> Result<Letter<'a>, PartError> {
-        let because = |word| Err(PartError::of(word));
+    /// The part, ready to be sent, or why it is not sent now.
+    pub fn letter<'a>(&'a self, part: usize, known: &MessageKnown<'a>) -> Result<Letter<'a>, NotReady> {
+        let because = |word| Err(NotReady::Never(PartError::of(word)));
         if known.conversation.is_none_or(|conversation| conversation.status == ConversationStatus::Blocked) {
             return because(PartError::BLOCKED);
         }
@@ -139,30 +153,51 @@ impl Message {
             Some(Piece::Text(body)) => Words::Text(body),
             Some(Piece::Media(file, caption)) => Words::Media(file, caption),
             Some(Piece::Template(content)) => {
-                // Checked first: whoever opted out gets no template, whatever else is wrong with it.
-                let category = known.template.and_then(|template| template.category);
-                if let Some(code) = Choices::refusal(known.choices, category, Some(&line.channel)) {
-                    return because(code);
-                }
-                let Some(template) = known.template else { return because(PartError::NO_TEMPLATE) };
-                let filling = template.filled(&Filler {
-                    given: &content.parameters,
-                    files: &content.files,
-                    contact: Some(contact.values()),
-                    now: known.now,
-                    // It was checked when the message was accepted.
-                    is_object: |_| true,
-                });
-                // The template may have changed since the message was accepted.
-                let fault = filling.faults.iter().find(|fault| fault.kind != FaultKind::Foreign);
-                if let Some(fault) = fault {
-                    let detail = format!("The value of {} {}.", fault.parameter, fault.reason);
-                    return Err(PartError::of(fault.kind.part_error()).because(detail));
-                }
+                let (template, filling) = Self::template_of(content, contact, line, known)?;
                 Words::Template(template, filling)
             }
         };
         Ok(Letter { to, words })
+    }
+
+    /// The template of a part with its values.
+    fn template_of<'a>(
+        content: &TemplateContent,
+        contact: &Contact,
+        line: &Line,
+        known: &MessageKnown<'a>,
+    ) -> Result<(&'a Template, Filling), NotReady> {
+        let never = |error| Err(NotReady::Never(error));
+        // Checked first: whoever opted out gets no template, whatever else is wrong with it.
+        let category = known.template.and_then(|template| template.category);
+        if let Some(code) = Choices::refusal(known.choices, category, Some(&line.channel)) {
+            return never(PartError::of(code));
+        }
+        let Some(template) = known.template else { return never(PartError::of(PartError::NO_TEMPLATE)) };
+        let Some(status) = template.status(&line.business_account) else {
+            return never(PartError::of(PartError::NOT_APPROVED));
+        };
+        if status.sendable() == Sendable::Never {
+            return never(PartError::not_approved(status));
+        }
+        let filling = template.filled(&Filler {
+            given: &content.parameters,
+            files: &content.files,
+            contact: Some(contact.values()),
+            now: known.now,
+            // It was checked when the message was accepted.
+            is_object: |_| true,
+        });
+        // The template may have changed since the message was accepted.
+        let fault = filling.faults.iter().find(|fault| fault.kind != FaultKind::Foreign);
+        if let Some(fault) = fault {
+            let detail = format!("The value of {} {}.", fault.parameter, fault.reason);
+            return never(PartError::of(fault.kind.part_error()).because(detail));
+        }
+        match status.sendable() {
+            Sendable::Now => Ok((template, filling)),
+            Sendable::Later | Sendable::Never => Err(NotReady::TemplateWaits(status)),
+        }
     }
 
     /// The id of the message that this part answers. Only the first piece for each recipient is an answer.
@@ -178,6 +213,13 @@ impl Message {
         }
         let parts = self.parts.iter().filter(|part| part.recipient == contact);
         parts.filter_map(|part| part.provider_message_id.as_deref()).next()
+    }
+
+    /// When a message whose template cannot be sent for now is looked at again. `None` if it has waited for the retry
+    /// period. Nothing is recorded for a look without a call.
+    pub fn looked_at_again(&self, schedule: &SendSchedule, now: Timestamp) -> Option<Timestamp> {
+        let last = self.progress.since.unwrap_or(self.created_at).plus(schedule.give_up);
+        (now < last).then(|| now.plus(schedule.template_look).min(last))
     }
 
     /// The message with the text of its current part as the recipient gets it. Only a template has one.

@@ -14,6 +14,8 @@ pub enum End {
     Unknown(PartError),
     /// The provider certainly did not accept the part.
     NotTaken,
+    /// The provider paused the template, so it certainly did not accept the part.
+    TemplatePaused,
     /// The provider limits the rate for this recipient.
     Throttled,
     /// The provider limits the rate of the line. The value is the line's new throttle state.

@@ -1,6 +1,7 @@
 //! Why a part of a message or a lead is not sent.
 
 use crate::invisible::is_blank;
+use crate::settings::template::TemplateStatus;
 use crate::text::printable;
 
 /// Why a part is FAILED or UNKNOWN: the provider's code or one of the codes below.
@@ -21,6 +22,8 @@ impl PartError {
     pub const UNFIT_VALUE: &'static str = "UNFIT_VALUE";
     /// The template no longer exists.
     pub const NO_TEMPLATE: &'static str = "NO_TEMPLATE";
+    /// The provider does not let the line's account send the template, for good or for too long.
+    pub const NOT_APPROVED: &'static str = "NOT_APPROVED";
     /// This release splits the content into other parts, so the part has no content.
     pub const NO_CONTENT: &'static str = "NO_CONTENT";
     /// The line no longer exists.
@@ -46,6 +49,11 @@ impl PartError {
     /// Wraps one of the codes above or the provider's code.
     pub fn of(code: impl Into<String>) -> Self {
         Self { code: code.into(), detail: None }
+    }
+
+    /// A template in this status cannot be sent.
+    pub fn not_approved(status: TemplateStatus) -> Self {
+        Self::of(Self::NOT_APPROVED).because(status.as_str())
     }
 
     /// The same error with what is known about it, up to [`PartError::MAX_DETAIL`] characters of printable text.

@@ -6,6 +6,7 @@ use crate::retry::Jitter;
 use crate::sending::end::End;
 use crate::sending::error::PartError;
 use crate::sending::schedule::SendSchedule;
+use crate::settings::template::TemplateStatus;
 use crate::time::Timestamp;
 
 /// The progress of the current part. Each part starts with a new progress.
@@ -15,6 +16,8 @@ pub struct Progress {
     pub failures: u32,
     /// Calls that the provider rejected because of a rate limit.
     pub throttled: u32,
+    /// Whether the provider paused the template: its last answer said so.
+    pub is_paused: bool,
     /// When the first call was begun.
     pub since: Option<Timestamp>,
     /// The earliest time of the next call.
@@ -60,7 +63,8 @@ impl Progress {
 
     /// The progress after a call was begun under this lease.
     pub fn begun(&self, lease: Uuid, now: Timestamp) -> Self {
-        Self { since: self.since.or(Some(now)), next_at: None, calling: Some(lease), ..self.clone() }
+        let since = self.since.or(Some(now));
+        Self { since, next_at: None, calling: Some(lease), is_paused: false, ..self.clone() }
     }
 
     /// The consequence of an outcome, with or without a begun call.
@@ -76,6 +80,11 @@ impl Progress {
                 let next = schedule.retries.repeating(failures, Jitter::NONE, now);
                 Self { failures, ..not_calling() }.waiting(next, schedule, now)
             }
+            End::TemplatePaused => Self { is_paused: true, ..not_calling() }.waiting(
+                now.plus(schedule.template_look),
+                schedule,
+                now,
+            ),
             // A rate limit usually affects many sends. Jitter spreads their retries.
             End::Throttled => {
                 let throttled = self.throttled + 1;
@@ -90,12 +99,15 @@ impl Progress {
     }
 
     /// Schedules a retry, but not after the end of the retry period. If the period is over, the part fails
-    /// with `GIVEN_UP`.
+    /// with `GIVEN_UP`, or with `NOT_APPROVED` if its template is paused.
     fn waiting(self, next: Timestamp, schedule: &SendSchedule, now: Timestamp) -> SendOutcome {
         let since = self.since.unwrap_or(now);
         let last = since.plus(schedule.give_up);
         if now >= last {
-            return SendOutcome::Failed(PartError::of(PartError::GIVEN_UP));
+            return SendOutcome::Failed(match self.is_paused {
+                true => PartError::not_approved(TemplateStatus::Paused),
+                false => PartError::of(PartError::GIVEN_UP),
+            });
         }
         SendOutcome::Waits(Self { since: Some(since), next_at: Some(next.min(last)), ..self })
     }

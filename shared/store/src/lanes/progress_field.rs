@@ -13,6 +13,8 @@ use crate::dynamodb::fields;
 pub(crate) struct ProgressField {
     failures: u32,
     throttled: u32,
+    #[serde(rename = "paused", default, skip_serializing_if = "std::ops::Not::not")]
+    is_paused: bool,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]

@@ -289,6 +289,7 @@ mod tests {
                 since: Some(at),
                 next_at: Some(at.plus(Duration::from_millis(1))),
                 calling: Some(Uuid::from_u128(6)),
+                is_paused: true,
             },
             created_at: at,
             updated_at: at.plus(Duration::from_secs(1)),

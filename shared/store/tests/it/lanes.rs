@@ -115,7 +115,12 @@ impl Lanes {
 
 fn schedule() -> SendSchedule {
     let waits = RetrySchedule::of(&[Duration::from_secs(30)]);
-    SendSchedule { retries: waits.clone(), throttled: waits, give_up: Duration::from_secs(86_400) }
+    SendSchedule {
+        retries: waits.clone(),
+        throttled: waits,
+        template_look: Duration::from_secs(900),
+        give_up: Duration::from_secs(86_400),
+    }
 }
 
 fn begun(lane: &ConversationLane) -> impl Fn(&Message) -> Message {

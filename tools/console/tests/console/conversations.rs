@@ -136,7 +136,14 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
         store.outbound(&ConversationLane::of(&leased).unwrap(), message.id).await.unwrap().unwrap();
     let now = store.now();
     let put_off = |message: &Message| Message {
-        progress: Progress { failures: 2, throttled: 1, since: Some(now), next_at: Some(now), calling: None },
+        progress: Progress {
+            failures: 2,
+            throttled: 1,
+            since: Some(now),
+            next_at: Some(now),
+            calling: None,
+            is_paused: false,
+        },
         ..message.clone()
     };
     store.record(&outbound, Duration::ZERO, put_off).await.unwrap().unwrap();

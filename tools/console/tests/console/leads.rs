@@ -163,7 +163,8 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
         lead.consent.captured_at = Some(Timestamp::from_millis(1_767_323_000_000));
         lead.consent.text = domain::lead::ConsentText::parse("I agree\nto messages.").ok();
         let (since, next_at) = (Some(lead.created_at), Some(lead.created_at.plus(Duration::from_secs(30))));
-        lead.progress = Progress { failures: 1, throttled: 2, since, next_at, calling: None };
+        lead.progress =
+            Progress { failures: 1, throttled: 2, since, next_at, calling: None, is_paused: false };
     };
     let (leads, ids) = Leads::with(&[&waiting, &ended(LeadState::Failed, Some("131026"))]).await;
     let show = ["lead", "show", "--lead", &ids[0]];

@@ -59,7 +59,7 @@ fn a_send_that_was_not_accepted_waits_in_its_present_state() {
         for lead in [begun(), lead()] {
             let called = lead.state == LeadState::Sending;
             let since = (called || next_at.is_some()).then_some(NOW);
-            let progress = Progress { failures, throttled, since, next_at, calling: None };
+            let progress = Progress { failures, throttled, since, next_at, calling: None, is_paused: false };
             let expected = Lead { progress, ..lead.clone() };
             assert_eq!(ended(&lead, end.clone()), (expected.clone(), MessageUpdate::Waits), "{end:?}");
             let standing = next_at.map_or(Standing::Due, Standing::NotBefore);
@@ -190,6 +190,7 @@ proptest! {
         let schedule = SendSchedule {
             retries: waits(&[30, 600]),
             throttled: waits(&[5]),
+            template_look: Duration::from_secs(900),
             give_up: Duration::from_secs(86_400),
         };
         let (mut lead, mut message, mut now, mut sent) = (lead(), None::<Message>, NOW, 0);

@@ -10,8 +10,8 @@ use crate::retry::RetrySchedule;
 use crate::sending::LineThrottle;
 use crate::settings::line::Provider;
 use crate::settings::template::{
-    Button, ButtonKind, ContactField, Filled, ParameterValue, Parameters, Requested, Source, TemplateContent,
-    TemplateScope, Variable, short_form,
+    AccountState, Button, ButtonKind, ContactField, Filled, ParameterValue, Parameters, Requested, SaidBy,
+    Sendable, Source, TemplateContent, TemplateScope, TemplateStatus, Variable, short_form,
 };
 use crate::text::{Cellphone, PersonName};
 
@@ -30,7 +30,12 @@ fn secs(seconds: u64) -> Duration {
 
 fn schedule() -> SendSchedule {
     let waits = |waits: &[u64]| RetrySchedule::of(&waits.iter().copied().map(secs).collect::<Vec<_>>());
-    SendSchedule { retries: waits(&[30, 120, 600, 3_600, 14_400]), throttled: waits(&[5, 10]), give_up: DAY }
+    SendSchedule {
+        retries: waits(&[30, 120, 600, 3_600, 14_400]),
+        throttled: waits(&[5, 10]),
+        template_look: secs(900),
+        give_up: DAY,
+    }
 }
 
 fn channel() -> ChannelId {
@@ -326,11 +331,30 @@ fn template() -> Template {
         category: None,
         form,
         sources,
-        states: [].into(),
+        states: [(line().business_account, AccountState::of(TemplateStatus::Approved, NOW, SaidBy::Sync))]
+            .into(),
         taken_from: None,
         created_at: NOW,
         version: 1,
     }
+}
+
+/// The template of [`template`] in this status for the line's account.
+fn in_status(status: TemplateStatus) -> Template {
+    let mut template = template();
+    let account = line().business_account;
+    match status {
+        TemplateStatus::Unsupported => template.form.unsupported = Some("{}".to_owned()),
+        TemplateStatus::Mismatch => {
+            template.states.get_mut(&account).unwrap().shape = Some("other".to_owned())
+        }
+        status => template.states.get_mut(&account).unwrap().status = status,
+    }
+    template
+}
+
+fn never(word: &str) -> NotReady {
+    NotReady::Never(PartError::of(word))
 }
 
 fn requested() -> Requested {
@@ -367,19 +391,79 @@ fn a_templates_letter_has_its_values_filled_in() {
     let unnamed = contact();
     let because = message.letter(0, &MessageKnown { contact: Some(&unnamed), ..known });
     let detail = "The value of name is the contact's firstName, which is empty.";
-    assert_eq!(because, Err(error(PartError::MISSING_VALUE).because(detail)));
+    assert_eq!(because, Err(NotReady::Never(error(PartError::MISSING_VALUE).because(detail))));
     // The template has changed since the message was accepted.
     let mut edited = template.clone();
     edited.set_variables(vec![]);
     assert!(message.letter(0, &MessageKnown { template: Some(&edited), ..known }).is_ok());
     edited.form.buttons.push(Button { text: String::new(), kind: ButtonKind::CopyCode });
     let because = message.letter(0, &MessageKnown { template: Some(&edited), ..known });
-    assert_eq!(
-        because,
-        Err(error(PartError::MISSING_VALUE).because("The value of button.0.code is missing."))
-    );
+    let detail = "The value of button.0.code is missing.";
+    assert_eq!(because, Err(NotReady::Never(error(PartError::MISSING_VALUE).because(detail))));
     let because = message.letter(0, &MessageKnown { template: None, ..known });
-    assert_eq!(because, Err(error(PartError::NO_TEMPLATE)));
+    assert_eq!(because, Err(never(PartError::NO_TEMPLATE)));
+}
+
+#[test]
+fn a_templates_status_for_the_lines_account_decides() {
+    let (conversation, line) = (conversation(ConversationStatus::Active), line());
+    let mut named = contact();
+    named.first_name = PersonName::parse("Ana").ok();
+    let message = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
+    for status in TemplateStatus::ALL {
+        let template = in_status(status);
+        let known = MessageKnown { template: Some(&template), ..known(&conversation, &named, &line) };
+        let letter = message.letter(0, &known).map(|_| ());
+        let expected = match status.sendable() {
+            Sendable::Now => Ok(()),
+            Sendable::Later => Err(NotReady::TemplateWaits(status)),
+            Sendable::Never => Err(NotReady::Never(error(PartError::NOT_APPROVED).because(status.as_str()))),
+        };
+        assert_eq!(letter, expected, "{status:?}");
+        // What never fits does not wait first.
+        let unnamed = contact();
+        if status.sendable() == Sendable::Later {
+            let because = message.letter(0, &MessageKnown { contact: Some(&unnamed), ..known });
+            assert!(
+                matches!(because, Err(NotReady::Never(error)) if error.as_str() == PartError::MISSING_VALUE)
+            );
+        }
+    }
+    let unknown = Template { states: [].into(), ..template() };
+    let known = MessageKnown { template: Some(&unknown), ..known(&conversation, &named, &line) };
+    assert_eq!(message.letter(0, &known), Err(never(PartError::NOT_APPROVED)));
+}
+
+#[test]
+fn a_template_that_waits_is_looked_at_until_a_day_has_passed() {
+    let message = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
+    let look = |message: &Message, after| message.looked_at_again(&schedule(), NOW.plus(after));
+    assert_eq!(look(&message, secs(0)), Some(NOW.plus(secs(900))));
+    assert_eq!(look(&message, DAY - secs(60)), Some(NOW.plus(DAY)), "the last look is at the end");
+    assert_eq!(look(&message, DAY), None);
+    // A call that was made counts, and not when the message was written.
+    let began =
+        message.begun(LEASE, NOW.plus(HOUR)).ended(End::TemplatePaused, &schedule(), Jitter::NONE, NOW);
+    assert_eq!(look(&began, DAY), Some(NOW.plus(DAY + secs(900))));
+}
+
+#[test]
+fn a_call_for_a_paused_template_holds_only_templates_and_fails_after_a_day() {
+    let begun = four_parts().begun(LEASE, NOW);
+    let paused = begun.ended(End::TemplatePaused, &schedule(), Jitter::NONE, NOW);
+    let until = NOW.plus(secs(900));
+    assert_eq!(
+        (paused.parts[0].status, paused.turn(NOW)),
+        (MessageStatus::Sending, Turn::PausedUntil(until))
+    );
+    assert_eq!(paused.turn(until), Turn::Due(0));
+    // The next call may end in another way.
+    let throttled = paused.begun(LEASE, until).ended(End::Throttled, &schedule(), Jitter::NONE, until);
+    assert_eq!(throttled.turn(until), Turn::NotBefore(until.plus(secs(5))));
+    let failed =
+        paused.begun(LEASE, until).ended(End::TemplatePaused, &schedule(), Jitter::NONE, NOW.plus(DAY));
+    assert_eq!(failed.parts[0].status, MessageStatus::Failed);
+    assert_eq!(failed.parts[0].error, Some(error(PartError::NOT_APPROVED).because("PAUSED")));
 }
 
 #[test]
@@ -392,11 +476,11 @@ fn a_number_that_opted_out_gets_no_template_and_everything_else() {
     let onboarding = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
     for template in [Some(&template), None] {
         let because = onboarding.letter(0, &MessageKnown { template, ..known });
-        assert_eq!(because, Err(error(PartError::OPTED_OUT)));
+        assert_eq!(because, Err(never(PartError::OPTED_OUT)));
     }
     let silent = Contact { cellphone: None, ..contact.clone() };
     let because = onboarding.letter(0, &MessageKnown { contact: Some(&silent), ..known });
-    assert_eq!(because, Err(error(PartError::NO_ADDRESS)));
+    assert_eq!(because, Err(never(PartError::NO_ADDRESS)));
     for part in 0..4 {
         assert!(four_parts().letter(part, &known).is_ok(), "{part}: written by an agent");
     }
@@ -432,7 +516,7 @@ fn a_closed_window_stops_what_an_agent_writes_and_no_template() {
         ..known(&conversation, &named, &line)
     };
     for part in 0..4 {
-        assert_eq!(four_parts().letter(part, &known), Err(error(PartError::OUTSIDE_WINDOW)), "{part}");
+        assert_eq!(four_parts().letter(part, &known), Err(never(PartError::OUTSIDE_WINDOW)), "{part}");
     }
     let onboarding = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
     assert!(onboarding.letter(0, &known).is_ok());
@@ -458,7 +542,7 @@ fn a_part_that_cannot_be_sent_has_the_first_reason() {
         (all, 4, PartError::NO_CONTENT),
     ];
     for (known, part, word) in rows {
-        assert_eq!(four_parts().letter(part, &known), Err(error(word)));
+        assert_eq!(four_parts().letter(part, &known), Err(never(word)));
     }
 }
 
