@@ -74,16 +74,11 @@ FUNCTIONS = {
     "lead-sender": (
         {
             "LEAD_QUEUE_URL",
-            "SEND_RETRY_SCHEDULE",
-            "SEND_THROTTLE_SCHEDULE",
-            "SEND_TIMEOUT_SECONDS",
             "SEND_LEASE_SECONDS",
             "FIRST_DUE_SECONDS",
-            "GRAPH_URL",
-            "GRAPH_VERSION",
             "MESSAGE_RETENTION_DAYS",
         },
-        {"workspaces", "contacts", "conversations", "messages", "leads", "limits", "secrets"},
+        {"workspaces", "contacts", "conversations", "messages", "leads", "secrets"},
     ),
     "webhook-delivery": (
         {
@@ -145,6 +140,7 @@ LEADING_KEYS = {
     ("contacts", "workspaces"): {"*#A", "*#P", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#J"} | HASH | PERSON_KEY,
     ("conversations", "secrets"): CURSOR_KEYS,
     ("conversations", "workspaces"): {"*#L", "*#M", "*#MV", "*#R#*", "*#T", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#E#*", "*#P#*"} | HASH,
+    ("event-relay", "leads"): {"*#L#*", "any"},  # any: the stream
     ("event-relay", "workspaces"): {"*#H", "*#A", "*#W"},
     ("files", "workspaces"): {"*#W"} | HASH,
     ("inbox", "leads"): {"*#O"}
@@ -161,14 +157,13 @@ LEADING_KEYS = {
     ("leads", "workspaces"): {"*#K", "*#L", "*#W"} | {"*#D#*", "*#K#*"},
     ("leads", "limits"): {"*#K"},
     ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"} | {"*#K", "*#W"},
-    ("lead-sender", "secrets"): {"*#L#*"} | PERSON_KEY,
+    ("lead-sender", "secrets"): PERSON_KEY,
     ("lead-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"} | PERSON_KEY,
-    ("lead-sender", "leads"): {"*#L#*", "*#O"} | {"*#A#*", "*#C#*", "*#D#*", "*#P#*", "*#T#*", "*#U#*", "*#X#*", "*#Z#*"},
-    ("lead-sender", "limits"): {"*#T#*"},
-    ("message-sender", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#P#*", "*#T#*", "*#U#*", "*#Z#*"},
+    ("lead-sender", "leads"): {"*#L#*", "*#O"} | {"*#A#*", "*#C#*", "*#P#*", "*#T#*", "*#X#*"},
+    ("message-sender", "leads"): {"*#L#*", "*#O"} | {"*#C#*", "*#D#*", "*#P#*", "*#T#*", "*#U#*", "*#Z#*"},
     ("message-sender", "limits"): {"*#T#*"},
     ("message-sender", "secrets"): {"*#L#*"} | PERSON_KEY,
-    ("message-sender", "workspaces"): {"*#L", "*#M", "*#W"} | PERSON_KEY,
+    ("message-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"} | PERSON_KEY,
     ("people", "secrets"): PERSON_KEY,
     ("people", "workspaces"): {"*#H", "*#HD", "*#P"} | PERSON_KEY,
     ("provider-events", "secrets"): {"00000000-0000-0000-0000-000000000000#P"},

@@ -21,6 +21,7 @@ WATCHED_BY_METRIC = {
     "RecordsNotRelayed": "event-relay",
     "RelayLag": "event-relay",
     "Rescued": "sweeper",
+    "SendsUnknown": "message-sender",
 }
 API_ALARMS = "Alarms of the APIs"
 

@@ -7,13 +7,13 @@ use aws_lambda_events::dynamodb::EventRecord;
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
 use domain::{LaneId, Timestamp, Track, error_chain};
 use futures::StreamExt;
-use futures::future::join;
+use futures::future::{join, join3};
 use queue::Wake;
 use runtime::metrics::Relayed;
 use store::StoreError;
 use tokio::time::{Instant, sleep};
 
-use crate::change::{BatchWork, EventChange, Forgotten};
+use crate::change::{BatchWork, EventChange, Followed, Forgotten};
 use crate::events::{RelayResult, relay_events};
 use crate::relay::{AT_ONCE, Relay};
 
@@ -53,13 +53,12 @@ pub(crate) async fn relay(
     answer(relay, records, &failed)
 }
 
-/// Relays changes and deletes files, and tries those that fail again, with growing pauses. Returns the records that failed
-/// to the end. A record that cannot be read is not among them: waiting does not help it, and it must use up its tries soon,
-/// because it blocks the records behind it.
+/// Relays changes, lets leads follow their messages and deletes files, and tries those that fail again, with growing pauses.
+/// Returns the records that failed to the end. A record that cannot be read is not among them: waiting does not help it, and
+/// it must use up its tries soon, because it blocks the records behind it.
 async fn try_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
     let until = Instant::now() + relay.waits;
-    let (mut failed, mut pause) =
-        (try_once(relay, &work.changes, &work.forgotten, counted).await, FIRST_PAUSE);
+    let (mut failed, mut pause) = (try_once(relay, work, counted).await, FIRST_PAUSE);
     while !failed.is_empty() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -67,23 +66,18 @@ async fn try_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
         }
         sleep(pause.min(left)).await;
         pause = LONGEST_PAUSE.min(pause * 2);
-        let changes: Vec<EventChange> =
-            work.changes.iter().filter(|change| failed.contains(&change.record)).cloned().collect();
-        let forgotten: Vec<Forgotten> =
-            work.forgotten.iter().filter(|file| failed.contains(&file.record)).cloned().collect();
-        failed = try_once(relay, &changes, &forgotten, counted).await;
+        failed = try_once(relay, &work.of_records(&failed), counted).await;
     }
     failed
 }
 
-async fn try_once(
-    relay: &Relay,
-    changes: &[EventChange],
-    forgotten: &[Forgotten],
-    counted: &Relayed,
-) -> Failed {
-    let (mut failed, kept) = join(relay_all(relay, changes, counted), forget_all(relay, forgotten)).await;
+async fn try_once(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
+    let BatchWork { changes, forgotten, followed, .. } = work;
+    let (mut failed, kept, behind) =
+        join3(relay_all(relay, changes, counted), forget_all(relay, forgotten), follow_all(relay, followed))
+            .await;
     failed.extend(kept);
+    failed.extend(behind);
     failed
 }
 
@@ -140,6 +134,20 @@ async fn forget_all(relay: &Relay, forgotten: &[Forgotten]) -> Failed {
     });
     let deletions: Vec<_> = futures::stream::iter(deletions).buffered(AT_ONCE).collect().await;
     deletions.into_iter().flatten().collect()
+}
+
+/// Lets the leads of these messages follow them. Returns the records whose leads could not be written.
+async fn follow_all(relay: &Relay, followed: &[Followed]) -> Failed {
+    let writes = followed.iter().map(async |Followed { record, message }| {
+        let failed = relay.store.follow_message(message).await.inspect_err(|error| {
+            let (workspace, id) = (message.workspace_id, message.id);
+            let cause = error_chain(error);
+            tracing::error!(workspace = %workspace, messageId = %id, cause, "lead does not follow its message");
+        });
+        failed.is_err().then_some(*record)
+    });
+    let writes: Vec<_> = futures::stream::iter(writes).buffered(AT_ONCE).collect().await;
+    writes.into_iter().flatten().collect()
 }
 
 /// The age of the oldest change of a batch.

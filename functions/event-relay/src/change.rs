@@ -1,5 +1,7 @@
 //! Reads from a stream record what changed.
 
+use std::collections::BTreeSet;
+
 use aws_lambda_events::dynamodb::EventRecord;
 use domain::choices::Held;
 use domain::contact::conflict::Conflict;
@@ -22,6 +24,8 @@ pub(crate) struct BatchWork {
     pub(crate) lanes: Vec<LaneId>,
     /// Files that no message referred to in time.
     pub(crate) forgotten: Vec<Forgotten>,
+    /// Messages of leads that changed what their lead shows.
+    pub(crate) followed: Vec<Followed>,
 }
 
 /// A file to delete.
@@ -31,6 +35,14 @@ pub(crate) struct Forgotten {
     pub(crate) record: usize,
     pub(crate) workspace: WorkspaceId,
     pub(crate) media: MediaId,
+}
+
+/// A message that its lead follows.
+#[derive(Clone, Debug)]
+pub(crate) struct Followed {
+    /// The position of its record in the batch.
+    pub(crate) record: usize,
+    pub(crate) message: Message,
 }
 
 /// A change that is an event.
@@ -87,11 +99,24 @@ impl EventChange {
 }
 
 impl BatchWork {
+    /// The work of these records, without the lanes.
+    pub(crate) fn of_records(&self, records: &BTreeSet<usize>) -> Self {
+        let changes = self.changes.iter().filter(|change| records.contains(&change.record));
+        let forgotten = self.forgotten.iter().filter(|file| records.contains(&file.record));
+        let followed = self.followed.iter().filter(|message| records.contains(&message.record));
+        Self {
+            changes: changes.cloned().collect(),
+            lanes: vec![],
+            forgotten: forgotten.cloned().collect(),
+            followed: followed.cloned().collect(),
+        }
+    }
+
     /// Adds the work that the record at that position asks for. A record asks for nothing if the API shows no change:
     /// a helper row, a write that left the version unchanged, or the removal of anything but a file.
     pub(crate) fn add(&mut self, place: usize, record: &EventRecord) -> Result<(), StoreError> {
         let change = &record.change;
-        let before = self.changes.len();
+        let (before, followed) = (self.changes.len(), self.followed.len());
         match record.event_name.as_str() {
             "REMOVE" => {
                 if let Some(Image::Media(workspace, media)) = Image::read(change.old_image.clone())? {
@@ -99,6 +124,9 @@ impl BatchWork {
                 }
             }
             name => self.add_written(name, &change.old_image, &change.new_image)?,
+        }
+        for added in &mut self.followed[followed..] {
+            added.record = place;
         }
         for added in &mut self.changes[before..] {
             added.record = place;
@@ -119,6 +147,7 @@ impl BatchWork {
                 }
                 if let Some((old, new)) = old.zip(new) {
                     self.add_requeued(&old, &new);
+                    self.add_followed(&old, &new);
                     self.changes.extend(modified((old, new)));
                 }
             }
@@ -138,8 +167,8 @@ impl BatchWork {
                 self.changes.push(EventChange::new(event, About::Conversation(conversation)));
             }
             Some(Image::Message(message)) => {
-                // The sender makes the onboarding messages while it sends, and lead capture sends its own.
-                if message.sent_by == SentBy::Api && message.is_broadcast() {
+                // The sender makes the onboarding messages while it sends.
+                if matches!(message.sent_by, SentBy::Api | SentBy::Lead) && message.is_broadcast() {
                     self.wake(LaneId::Conversation(message.workspace_id, message.conversation));
                 }
                 self.changes.push(of_message(EventType::MessageCreated, message));
@@ -164,6 +193,17 @@ impl BatchWork {
             && new.state == LeadState::Queued
         {
             self.wake(LaneId::Lead(new.workspace_id, new.id));
+        }
+    }
+
+    /// Lets a lead follow its message, if the change shows in the lead.
+    fn add_followed(&mut self, old: &Image, new: &Image) {
+        if let (Image::Message(old), Image::Message(new)) = (old, new)
+            && new.lead.is_some()
+            && new.version > old.version
+            && Lead::state_of(new) != Lead::state_of(old)
+        {
+            self.followed.push(Followed { record: 0, message: new.clone() });
         }
     }
 

@@ -1,68 +1,69 @@
-//! Sends a lead its first message: it makes a contact and a conversation, and sends the workspace's lead template.
+//! Judges leads: it opens a contact and a conversation for each, and adds the workspace's lead template as a message.
 //!
 //! ```text
-//! wake -> lead's lease -> may it be sent? -> { SENDING, contact, conversation, message } -> call -> { lead, message }
+//! wake -> lead's lease -> may it get a message? -> { lead, contact, conversation, message }
 //! ```
 //!
-//! Nothing depends on the queue message. If this process dies, the lead is still in the due index, and its lease
-//! ends. A call that was begun under an expired lease is never repeated: its lead becomes UNKNOWN.
+//! One transaction writes all that a lead creates, so a lead is queued or judged. `message-sender` sends the message like
+//! every template, and the relay lets the lead follow it. Nothing depends on the queue message. If this process dies, the lead
+//! is still in the due index, and its lease ends.
 
-mod invocation;
-mod prepare;
-mod send;
+mod judge;
+
+use std::time::Duration;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
-use provider::Provider;
-use queue::Queues;
-use runtime::metrics::{Sender, Sends};
-use runtime::{Metrics, SendRules};
+use queue::{InvocationBudget, Queues};
+use runtime::Metrics;
+use runtime::metrics::Leads;
 use store::{Leased, LeasedLead, Store, StoreError};
 use worker::{VisitEnd, VisitLoop, Visitor};
 
-use invocation::Invocation;
+/// The time that one lead may take: two reads and two writes.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// The dependencies of this function.
-pub struct Engine<P> {
+pub struct Engine {
     /// The tables.
     pub store: Store,
     /// Where the next visits are queued.
     pub queues: Queues,
-    /// The provider that sends the messages.
-    pub provider: P,
-    /// The settings for retries and visits.
-    pub rules: SendRules,
-    /// Counts the outcomes of leads.
+    /// How long the lease of a lead lasts.
+    pub lease: Duration,
+    /// How long after a lane's queue message the sweeper queues the lane again.
+    pub rescue: Duration,
+    /// Counts the leads.
     pub metrics: Metrics,
 }
 
-impl<P: Provider> Engine<P> {
+/// The state that all steps of one invocation share.
+pub(crate) struct Invocation<'a> {
+    pub(crate) engine: &'a Engine,
+    pub(crate) budget: InvocationBudget,
+    pub(crate) counted: Leads,
+}
+
+impl Engine {
     /// Processes the leads of a batch, all at the same time. A slow lead delays no other, and only a lead that failed
     /// is queued again.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
-        let Self { store, queues, provider, rules, metrics } = self;
-        let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
-        let shift = VisitLoop::begin(store, queues, of_visits, &event.context)?;
-        let invocation = Invocation {
-            store,
-            provider: provider.with_new_connections(),
-            rules,
-            budget: shift.budget,
-            counted: Sends::default(),
-        };
+        let rules = worker::Rules { lease: self.lease, longest: LONGEST, rescue: self.rescue };
+        let shift = VisitLoop::begin(&self.store, &self.queues, rules, &event.context)?;
+        let invocation = Invocation { engine: self, budget: shift.budget, counted: Leads::default() };
         let response = shift.work(&invocation, event.payload).await;
-        metrics.put(Sender::Leads, &invocation.counted);
+        self.metrics.put((), &invocation.counted);
         Ok(response)
     }
 }
 
-impl<P: Provider> Visitor for Invocation<'_, P> {
+impl Visitor for Invocation<'_> {
     const KIND: LaneKind = LaneKind::Lead;
 
     async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {
         match LeasedLead::of(lane) {
-            Some(leased) => send::send(self, leased).await,
+            Some(leased) => judge::judge(self, leased).await,
             None => Ok(VisitEnd::Lost),
         }
     }

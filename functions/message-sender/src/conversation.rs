@@ -21,7 +21,7 @@ pub(crate) async fn visit<P: Provider>(
         // New messages wait behind the current one.
         Stop::Waits(at) => VisitEnd::Rest(Rest::Closed(at)),
         // A new text of an agent does not wait.
-        Stop::TemplateWaits(at) => VisitEnd::Rest(Rest::Closed(at)),
+        Stop::TemplateWaits(at) => VisitEnd::Rest(Rest::Waits(at)),
         Stop::TimeUp => VisitEnd::Rest(Rest::TimeUp),
         Stop::Lost => VisitEnd::Lost,
     })
@@ -50,7 +50,7 @@ async fn send_open<P: Provider>(
                     None => return Ok(Stop::Lost),
                 },
                 Work::Message(entry) => match invocation.store.outbound(lane, entry.message).await? {
-                    Some(Outbound { message, .. }) if !is_held && message.content.template().is_some() => {
+                    Some(Outbound { message, .. }) if is_held && message.content.template().is_some() => {
                         continue;
                     }
                     Some(outbound) if outbound.message.part_at_hand().is_some() => outbound,

@@ -17,7 +17,7 @@ use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
 use queue::Queues;
-use runtime::metrics::{Sender, Sends};
+use runtime::metrics::Sends;
 use runtime::{Metrics, SendRules};
 use store::{Bucket, Leased, Store, StoreError};
 use worker::{VisitEnd, VisitLoop, Visitor};
@@ -57,7 +57,7 @@ impl<P: Provider> Engine<P> {
             counted,
         };
         let response = shift.work(&invocation, event.payload).await;
-        metrics.put(Sender::Messages, &invocation.counted);
+        metrics.put((), &invocation.counted);
         Ok(response)
     }
 }

@@ -11,9 +11,9 @@ use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::settings::template::{FileKind, Filled, Filling};
 use domain::{
-    Address, BusinessAccountId, Cellphone, ChannelId, Choices, Contact, ContactId, Line, LineThrottle,
-    Message, MessageStatus, PartId, Recipient, Secret, Template, TemplateStatus, Timestamp, Workspace,
-    WorkspaceId, error_chain,
+    Address, BusinessAccountId, Capture, Cellphone, ChannelId, Choices, Contact, ContactId, Lead, Line,
+    LineThrottle, Message, MessageStatus, PartId, Recipient, Secret, Template, TemplateStatus, Timestamp,
+    Workspace, WorkspaceId, error_chain,
 };
 use futures::future::{OptionFuture, join_all};
 use provider::{Call, Outgoing, Provider, Values};
@@ -260,7 +260,7 @@ async fn prepare<P>(
             None => service_window(store, workspace, *contact, channel).await,
         }
     };
-    let (state, conversation, person, line, token, templates, answered, throttle, choices, window) = tokio::try_join!(
+    let (state, conversation, person, line, token, templates, answered, throttle, choices, window, lead) = tokio::try_join!(
         store.workspace_state(workspace),
         store.conversation(workspace, message.conversation),
         store.contact_or_survivor(workspace, *contact),
@@ -271,6 +271,7 @@ async fn prepare<P>(
         async { Ok(store.line_throttle(workspace, channel).await) },
         choices,
         window,
+        lead_of(store, message),
     )?;
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
@@ -284,6 +285,7 @@ async fn prepare<P>(
         contact: person.as_ref(),
         line: line.as_ref(),
         template: template.and_then(|id| templates.get(&id)),
+        lead: lead.as_ref().map(|(lead, capture)| (lead.as_ref(), capture.as_ref())),
         choices: kept,
         now: store.now(),
         window_closed: person.as_ref().is_some_and(|person| window.is_surely_closed(person, store.now())),
@@ -337,6 +339,16 @@ async fn window_now(
         Some(_) => Ok(read),
         None => Ok(service_window(store, message.workspace_id, survivor, channel).await?),
     }
+}
+
+/// The lead of a message and the settings of lead capture, if the message is a lead's.
+async fn lead_of(
+    store: &Store,
+    message: &Message,
+) -> Result<Option<(Option<Lead>, Option<Capture>)>, StoreError> {
+    let Some(lead) = message.lead else { return Ok(None) };
+    let workspace = message.workspace_id;
+    tokio::try_join!(store.lead(workspace, lead), store.capture(workspace)).map(Some)
 }
 
 /// Since when the line delivers customers' messages, and the last one of this customer.

@@ -1,15 +1,15 @@
 //! Leads: visitors of a landing page who asked for contact, and how the service sends them the first message.
 //!
 //! ```text
-//! QUEUED --begun--> SENDING --accepted---------------------> SENT
-//!    |                |  ^-----not accepted, rate limited--- (waits for a retry)
-//!    |                |------rejected, given up------------> FAILED  --operator--> QUEUED
-//!    |                '------no answer, sender died--------> UNKNOWN --operator--> QUEUED
-//!    |--cannot be sent: no line, no template, ...----------> FAILED
-//!    '--must not be sent: opted out, capture disabled------> SUPPRESSED
+//! QUEUED --judged: contact, conversation, message--> SENDING --message ends--> SENT, FAILED, UNKNOWN or SUPPRESSED
+//!    |--cannot be sent: no line, no template-------> FAILED
+//!    '--must not be sent: opted out, capture off---> SUPPRESSED
 //!
-//! FAILED, SUPPRESSED --repeated by the visitor--> QUEUED
+//! SENT, FAILED, UNKNOWN, SUPPRESSED --later status of the message--> what the message says
+//! FAILED, UNKNOWN --operator--> QUEUED        FAILED, SUPPRESSED --repeated by the visitor--> QUEUED
 //! ```
+//!
+//! The message is sent like every template. The lead follows it.
 
 pub mod captcha;
 pub mod capture;
@@ -21,16 +21,15 @@ mod sending;
 mod visitor;
 
 pub use consent::{Consent, ConsentClaim, ConsentStatus, ConsentText};
-pub use opening::LeadOpening;
 pub use origin::{SentOrigin, WebOrigin};
 pub use request::{LeadRequest, VisitorSeen};
-pub use sending::{LeadKnown, MessageUpdate, NotSent};
+pub use sending::{Judgement, LeadKnown};
 pub use visitor::{LandingUri, LeadName, Utm};
 
 use std::time::Duration;
 
 use crate::ids::{BrandId, ContactId, ConversationId, LeadId, MessageId, WorkspaceId};
-use crate::sending::{PartError, Progress};
+use crate::sending::PartError;
 use crate::text::Cellphone;
 use crate::time::Timestamp;
 use crate::words::words;
@@ -54,21 +53,21 @@ pub struct Lead {
     pub utm: Utm,
     /// The consent record. It never changes.
     pub consent: Consent,
-    /// The contact. Before [`Lead::opened`] it is the contact to create, afterwards the contact that has the
+    /// The contact. Before the lead is judged it is the contact to create, afterwards the contact that has the
     /// number.
     pub contact: ContactId,
     /// The conversation of the lead.
     pub conversation: ConversationId,
     /// The message that is sent in the conversation.
     pub message: MessageId,
-    /// Whether contact, conversation and message exist.
+    /// The version of the message that the lead's state follows, if it has followed one.
+    pub message_version: Option<u64>,
+    /// Whether the conversation exists.
     pub opened: bool,
     /// The present state.
     pub state: LeadState,
     /// Why the lead is FAILED, UNKNOWN or SUPPRESSED.
     pub error: Option<PartError>,
-    /// The progress of sending.
-    pub progress: Progress,
     /// When the service accepted the lead.
     pub created_at: Timestamp,
     /// When the lead last changed.
@@ -80,15 +79,15 @@ pub struct Lead {
 /// The state of a lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadState {
-    /// The service accepted the lead and sent nothing.
+    /// The service accepted the lead, and has not judged it.
     Queued,
-    /// A call was begun, or a retry is due.
+    /// The message exists, and is to be sent.
     Sending,
     /// The provider accepted the message.
     Sent,
     /// The message was not sent and will not be sent.
     Failed,
-    /// A call was begun and its outcome is unknown.
+    /// Nobody knows whether the visitor received the message.
     Unknown,
     /// The message must not be sent.
     Suppressed,

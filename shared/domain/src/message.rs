@@ -18,7 +18,7 @@ pub use window::ServiceWindow;
 use std::fmt;
 
 use crate::conversation::{Conversation, ConversationStatus, Recipient};
-use crate::ids::{ContactId, ConversationId, MediaId, MessageId, TemplateId, WorkspaceId};
+use crate::ids::{ContactId, ConversationId, LeadId, MediaId, MessageId, TemplateId, WorkspaceId};
 use crate::invisible::is_blank;
 use crate::media::Attached;
 use crate::message::received::Received;
@@ -42,6 +42,8 @@ pub struct Message {
     pub seq: u64,
     /// The author of the message.
     pub sent_by: SentBy,
+    /// The lead whose message this is; only if lead capture is the author.
+    pub lead: Option<LeadId>,
     /// The content.
     pub content: Content,
     /// The message that this one answers.
@@ -82,7 +84,7 @@ pub enum SentBy {
     Api,
     /// The onboarding templates of the workspace or the request.
     Onboarding,
-    /// Lead capture, which sends the message itself.
+    /// Lead capture.
     Lead,
     /// The customer.
     Customer,
@@ -239,6 +241,7 @@ impl Draft {
             conversation: conversation.id,
             seq,
             sent_by: SentBy::Api,
+            lead: None,
             parts: content.parts_for(&recipients),
             content,
             reply_to: self.reply_to,

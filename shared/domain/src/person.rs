@@ -127,4 +127,4 @@ impl Person {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

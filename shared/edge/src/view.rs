@@ -23,10 +23,10 @@ use domain::message::summary::Tally;
 use domain::person::erasure::{ContactPreview, Preview};
 use domain::sending::{PartError, in_words};
 use domain::{
-    BusinessAccountId, ChannelId, ChoiceScope, Choices, Contact, ContactId, Conversation, Definitions,
-    EndpointId, Erasure, Event, EventType, External, FileType, Internal, Lead, LeadId, Media, MediaId, Merge,
-    Message, MessageBody, MessageId, PLATFORM, Part, ProviderUserId, Summary, Tenure, Timestamp, User,
-    WorkspaceId,
+    BusinessAccountId, ChannelId, ChoiceScope, Choices, Consent, Contact, ContactId, Conversation,
+    Definitions, EndpointId, Erasure, Event, EventType, External, FileType, Internal, Lead, LeadId, Media,
+    MediaId, Merge, Message, MessageBody, MessageId, PLATFORM, Part, ProviderUserId, Summary, Tenure,
+    Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -143,15 +143,32 @@ views! {
         internal: usize = tally.internal,
     }
 
-    /// A lead in the `lead.*` events. It contains the ids of contact and conversation once both exist.
+    /// A lead in the `lead.*` events. It contains the ids of contact, conversation and message once they exist.
     pub lead(lead: &'a Lead) -> LeadView<'a> {
         request_id: String = lead.id.to_string(),
         state: &'static str = lead.state.as_str(),
+        cellphone: &'a str = lead.cellphone.as_str(),
+        name: Option<&'a str> = lead.name.as_ref().map(|name| name.as_str()),
+        error: Option<&'a str> = lead.error.as_ref().map(|error| error.as_str()),
+        error_in_words: Option<&'static str> = lead.error.as_ref().and_then(in_words),
+        error_detail: Option<&'a str> = lead.error.as_ref().and_then(error_detail),
         contact_id: Option<String> = lead.opened.then(|| lead.contact.to_string()),
         conversation_id: Option<String> = lead.opened.then(|| lead.conversation.to_string()),
+        message_id: Option<String> = lead.sent_message().map(|message| message.to_string()),
         brand_id: &'a str = lead.brand.as_str(),
         landing_uri: &'a str = lead.landing_uri.as_str(),
         utm: &'a BTreeMap<String, String> = lead.utm.values(),
+        consent: ConsentView<'a> = consent(&lead.consent),
+        created_at: String = lead.created_at.to_string(),
+        updated_at: String = lead.updated_at.to_string(),
+    }
+
+    /// The visitor's consent. Where it came from stays with the service.
+    consent(consent: &'a Consent) -> ConsentView<'a> {
+        status: &'static str = consent.status.as_str(),
+        text: Option<&'a str> = consent.text.as_ref().map(|text| text.as_str()),
+        captured_at: Option<String> = consent.captured_at.map(|at| at.to_string()),
+        received_at: String = consent.received_at.to_string(),
     }
 
     /// The payload of `contact.opted_out` and `contact.opted_in`. It has no number: the row of an erased person has none,

@@ -66,8 +66,6 @@ dimensions! {
     Track = "Track" { Fast = "fast" Slow = "slow" }
     /// The kind of lanes that were due.
     What = "What" { Webhooks = "webhooks" Conversations = "conversations" Leads = "leads" Persons = "persons" }
-    /// A function that sends messages.
-    Sender = "Function" { Messages = "message-sender" Leads = "lead-sender" }
     /// A function of the Integrations API.
     ApiFunction = "Function" {
         Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Files = "files"
@@ -189,7 +187,7 @@ families! {
         not_swept: Count = "NotSwept",
     }
     /// Messages sent to the provider.
-    Sends by Sender {
+    Sends by () {
         /// The provider accepted the message.
         sends_accepted: Count = "SendsAccepted",
         /// The send failed permanently.
@@ -198,6 +196,15 @@ families! {
         sends_unknown: Count = "SendsUnknown",
         /// The provider did not accept the message; it is retried later.
         sends_retried: Count = "SendsRetried",
+    }
+    /// Judged leads.
+    Leads by () {
+        /// Leads that got a message to send.
+        leads_opened: Count = "LeadsOpened",
+        /// Leads that cannot get a message.
+        leads_failed: Count = "LeadsFailed",
+        /// Leads that must not get a message.
+        leads_suppressed: Count = "LeadsSuppressed",
     }
     /// Erasures and previews.
     PersonJobs by () {
@@ -679,8 +686,8 @@ mod tests {
             ProviderWebhooksRefused Count -, ProviderWebhooksUnreadable Count -, InboxItemsProcessed Count -, \
             InboxItemsDropped Count -, InboxPiecesDeferred Count -, InboundFilesMissing Count -, \
             InboxMovesRefused Count -, ProviderChangesSeen Count -, DueSwept Count What, Rescued Count What, \
-            NotSwept Count What, SendsAccepted Count Function, SendsFailed Count Function, \
-            SendsUnknown Count Function, SendsRetried Count Function, PersonJobsLate Count -, \
+            NotSwept Count What, SendsAccepted Count -, SendsFailed Count -, SendsUnknown Count -, SendsRetried Count -, \
+            LeadsOpened Count -, LeadsFailed Count -, LeadsSuppressed Count -, PersonJobsLate Count -, \
             LeadsAccepted Count -, LeadsRejected Count -, \
             CaptchaMisconfigured Count -, CaptchaUnavailable Count -, RequestTime Milliseconds Function, \
             Refused4xx Count Function, Failed5xx Count Function, RateLimited Count Function, Forbidden Count Reason";

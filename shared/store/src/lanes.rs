@@ -122,8 +122,8 @@ const FREE: &str = "(attribute_not_exists(#leaseUntil) OR #leaseUntil < :now)";
 /// Whether this release can read the row. Rows of later releases are left to those.
 const READABLE: &str = "(attribute_not_exists(#sv) OR #sv <= :schema)";
 
-/// Whether a lead has work left.
-const LEAD_IS_OPEN: &str = "#stage IN (:queued, :sending)";
+/// Whether a lead has work left: it is not judged yet.
+const LEAD_IS_OPEN: &str = "#stage = :queued";
 
 /// Whether a row counts. DynamoDB deletes expired rows late.
 const LIVE: &str = "(attribute_not_exists(#expiresAt) OR #expiresAt >= :seconds)";
@@ -159,8 +159,7 @@ impl Store {
                     .name("stage")
                     .name("expiresAt")
                     .bind(":seconds", n(now.as_seconds()))
-                    .bind(":queued", s("QUEUED"))
-                    .bind(":sending", s("SENDING")),
+                    .bind(":queued", s("QUEUED")),
             };
             let (table, pk, sk) = keys::lane(&lane);
             let found = match self.write(change.of(table, key((pk, sk))).returning_new()).await? {

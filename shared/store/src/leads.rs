@@ -8,7 +8,7 @@ pub(crate) mod traces;
 use std::time::Duration;
 
 use domain::lead::capture::LeadCaps;
-use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, Timestamp, WorkspaceId, error_chain};
+use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, MessageId, Timestamp, WorkspaceId, error_chain};
 
 use crate::dynamodb::item::{expiring, key, n, read, s};
 use crate::dynamodb::retry::RetryTime;
@@ -96,8 +96,9 @@ impl Store {
             let token = keys::captcha_token(workspace, token_sha256_hex);
             let mut writes =
                 Transaction::new().with(Role::Token, put_unless_kept(token, TOKEN_KIND, &used, now)?);
-            if let Some((seen, next)) =
-                seen.as_ref().and_then(|seen| Some((seen, seen.queued_by_repeat(now)?)))
+            if let Some((seen, next)) = seen
+                .as_ref()
+                .and_then(|seen| Some((seen, seen.queued_by_repeat(MessageId::generate(&*self.ids), now)?)))
             {
                 writes.add(Role::Lead, queue_again(seen, &next, now, &request)?);
             }

@@ -51,7 +51,7 @@ pub use lanes::counts::Counts;
 pub use lanes::{Claim, DueFrom, DueLane, DuePage, LaneState, Lease, Leased, Released};
 pub use leads::captures::CaptureRead;
 pub use leads::page::LeadPage;
-pub use leads::sending::{LeadRecorded, LeaseAfter, LeasedLead};
+pub use leads::sending::{LeadOpening, LeadRecorded, LeasedLead};
 pub use leads::traces::{LeadDuplicates, LeadTraits, UsedToken};
 pub use leads::{CountedLead, LeadAccepted};
 pub use media::MediaCreated;

@@ -9,7 +9,7 @@ use domain::lead::captcha::Score;
 use domain::lead::{ConsentClaim, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName};
 use domain::message::{Content, Draft};
-use domain::settings::template::{Form, NewTemplate, Requested, Shown, TemplateContent};
+use domain::settings::template::{Form, NewTemplate, Parameters, Requested, Shown, TemplateContent};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
@@ -25,8 +25,8 @@ use edge::Api;
 use runtime::Metrics;
 use runtime::metrics::{ApiFunction, Dimension};
 use store::{
-    Created, LeadAccepted, LineCreated, MediaCreated, MessageStored, NewMessage, Opened, TemplateCreated,
-    TemplateOwner,
+    Created, LeadAccepted, LeadOpening, LineCreated, MediaCreated, MessageStored, NewMessage, Opened,
+    TemplateCreated, TemplateOwner,
 };
 
 use crate::{GatewayEvent, TestClock, TestDb};
@@ -423,6 +423,20 @@ impl World {
         let seq = done(store.last_seq(conversation.workspace_id, conversation.id).await) + 1;
         let message = draft.message(MessageId::generate(store.ids()), conversation, seq, files, store.now());
         self.keep_message(message).await
+    }
+
+    /// What a lead creates, from the workspace's first line, and the lead afterwards. `found` is the contact with its number.
+    pub async fn opening(&self, lead: &Lead, found: Option<&Contact>) -> (Lead, LeadOpening) {
+        let store = self.db.store();
+        let (lines, now) = (done(store.lines(lead.workspace_id).await), store.now());
+        let template = TemplateId::from_uuid(uuid::Uuid::from_u128(7));
+        let content = Self::content(Requested { template, parameters: Parameters::new() });
+        let contact = lead.contact_of(found, now);
+        let conversation = lead.new_conversation(&contact, &lines.lines[0], lead.brand.clone(), 1, now);
+        let message = lead.message_in(&conversation, &contact, content, 1, now);
+        let next = lead.opened_for(contact.id, Some(conversation.id), None, now);
+        let contact = Some((found.cloned(), contact));
+        (next, LeadOpening { contact, conversation: Some(conversation), message })
     }
 
     /// Adds a message of a template to a conversation, as the API does.

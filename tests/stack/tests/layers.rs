@@ -22,7 +22,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("files", &["domain", "edge", "runtime", "store"]),
         ("inbox", &["domain", "provider", "queue", "runtime", "store"]),
         ("leads", &["domain", "edge", "outbound", "runtime", "store"]),
-        ("lead-sender", &["domain", "provider", "queue", "runtime", "store", "worker"]),
+        ("lead-sender", &["domain", "queue", "runtime", "store", "worker"]),
         ("messages", &["domain", "edge", "runtime", "store"]),
         ("message-sender", &["domain", "provider", "queue", "runtime", "store", "worker"]),
         ("people", &["domain", "edge", "queue", "runtime", "store", "worker"]),

@@ -171,7 +171,8 @@ impl Simulation {
         }
     }
 
-    /// Every accepted lead has ended, and all requests of a number got the id of one lead.
+    /// Every accepted lead has ended as its message did, an agent can see it unless it is suppressed, and all requests of a
+    /// number got the id of one lead.
     async fn check_leads(&self, tenant: &Tenant) {
         let ledger = tenant.ledger.borrow().clone();
         let mut of_number: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -187,7 +188,8 @@ impl Simulation {
                 domain::LeadState::Queued | domain::LeadState::Sending => {
                     self.breaks(format!("lead {id} is {:?} at rest", found.state));
                 }
-                _ => {}
+                domain::LeadState::Suppressed if !found.opened => {}
+                _ => self.check_opened_lead(&found).await,
             }
         }
         // No run takes a day.
@@ -195,6 +197,20 @@ impl Simulation {
             if leads.len() > 1 {
                 self.breaks(format!("repeats of {number} got the ids of {} leads", leads.len()));
             }
+        }
+    }
+
+    /// A lead has a conversation, and the state of its message. Every tenant has a line and a template.
+    async fn check_opened_lead(&self, lead: &domain::Lead) {
+        let store = self.world.db.store();
+        let conversation = store.conversation(lead.workspace_id, lead.conversation).await.ok().flatten();
+        let message = match lead.sent_message() {
+            Some(id) => store.message(lead.workspace_id, lead.conversation, id).await.ok().flatten(),
+            None => None,
+        };
+        let said = message.as_ref().map(domain::Lead::state_of);
+        if conversation.is_none() || said != Some((lead.state, lead.error.clone())) {
+            self.breaks(format!("lead {} is {lead:?}, its message {message:?}", lead.id));
         }
     }
 

@@ -97,7 +97,7 @@ pub(crate) struct Machine {
     pub(crate) inbox: Inbox,
     pub(crate) relay: Relay,
     pub(crate) message_sender: message_sender::Engine<WhatsApp>,
-    pub(crate) lead_sender: lead_sender::Engine<WhatsApp>,
+    pub(crate) lead_sender: lead_sender::Engine,
     pub(crate) people: people::Engine,
     pub(crate) delivery: webhook_delivery::Engine<Receivers>,
     pub(crate) sweeper: Sweeper,
@@ -172,8 +172,8 @@ impl Machine {
             lead_sender: lead_sender::Engine {
                 store: parts.store("lead-sender"),
                 queues: parts.queues(),
-                provider: parts.whatsapp.clone(),
-                rules: rules(),
+                lease: rules().lease,
+                rescue: RESCUE,
                 metrics: parts.metrics(),
             },
             people: people::Engine {

@@ -16,8 +16,7 @@ use crate::tenant::Tenant;
 use crate::whatsapp::Called;
 
 impl Simulation {
-    /// No part is sent twice or out of order, and no part is called for again unless the answer allowed it, or the visitor sent
-    /// the lead again.
+    /// No part is sent twice or out of order, and no part is called for again unless the answer allowed it.
     pub(crate) fn check_calls(&self, messages: &[Value]) {
         let numbers: BTreeMap<&str, u64> = messages
             .iter()
@@ -55,7 +54,7 @@ impl Simulation {
         }
         for calls in of_part.values() {
             for pair in calls.windows(2) {
-                if !pair[0].may_be_repeated() && !pair[0].may_be_taken_up() {
+                if !pair[0].may_be_repeated() {
                     self.breaks(format!("a part is called for again: {pair:?}"));
                 }
             }
@@ -128,6 +127,8 @@ impl Simulation {
                             ledger.choices.iter().any(|(_, _, choice)| *choice == Choice::Out)
                         }
                         Some("OUTSIDE_WINDOW") => sent.is_none(),
+                        // The customer moved to another number before the message was sent.
+                        Some("NUMBER_CHANGED") => message.lead.is_some() && sent.is_none(),
                         _ => false,
                     },
                     MessageStatus::Queued | MessageStatus::Sending => false,

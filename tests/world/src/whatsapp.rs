@@ -49,11 +49,6 @@ impl Called {
         matches!(meaning, Some(Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled))
     }
 
-    /// Whether the visitor may have queued the lead of this call again: it certainly ended without a message.
-    pub(crate) fn may_be_taken_up(&self) -> bool {
-        self.who.name.starts_with("lead-sender") && self.outcome.map(meaning) == Some(Meaning::Failed)
-    }
-
     /// Whether the call had this content.
     pub(crate) fn has(&self, piece: Piece<'_>, workspace: WorkspaceId) -> bool {
         match piece {

@@ -1,7 +1,7 @@
 //! `console lead ...`
 
 use clap::{Args, Subcommand};
-use domain::{Choices, Consent, Lead, LeadId, LeadState, WorkspaceId};
+use domain::{Choices, Consent, Lead, LeadId, LeadState, MessageId, WorkspaceId};
 use futures::future::try_join;
 use serde_json::Value;
 use store::{LeadPage, Page, Store};
@@ -9,7 +9,6 @@ use store::{LeadPage, Page, Store};
 use crate::arguments::{InWorkspace, one, one_of};
 use crate::changed::{Decision, changed};
 use crate::export::{Cell, Destination};
-use crate::message::{progress_view, tries};
 use crate::output::{Output, Report};
 use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
@@ -142,7 +141,9 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
             Ok((lead, capture, opted_out))
         },
         |(lead, capture, opted_out)| {
-            let next = lead.retried(store.now()).ok_or(Refusal::NotRetried(lead.state))?;
+            let next = lead
+                .retried(MessageId::generate(store.ids()), store.now())
+                .ok_or(Refusal::NotRetried(lead.state))?;
             if lead.state == LeadState::Unknown && !may_send_twice {
                 return Err(Refusal::MaySendTwice);
             }
@@ -250,10 +251,7 @@ pub(crate) fn details(lead: &Lead) -> View {
         .cell("address hash", &consent.address_hash)
         .optional("contactId", "contact", lead.opened.then_some(lead.contact))
         .optional("conversationId", "conversation", lead.opened.then_some(lead.conversation))
-        .optional("messageId", "message", lead.opened.then_some(lead.message))
-        .json("progress", progress_view(&lead.progress))
-        .cell("tries", tries(&lead.progress))
-        .lines("next at", lead.progress.next_at.map(|at| at.to_string()))
+        .optional("messageId", "message", lead.sent_message())
         .json("version", lead.version)
 }
 

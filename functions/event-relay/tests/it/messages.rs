@@ -74,10 +74,10 @@ async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
 }
 
 #[tokio::test]
-async fn only_a_message_broadcast_by_a_caller_queues_a_conversation() {
+async fn an_onboarding_message_a_customers_and_a_note_queue_no_conversation() {
     let scene = Scene::with_endpoint().await;
-    // The sender makes the onboarding messages while it sends, lead capture sends its own, and a note is not sent.
-    for (sent_by, broadcast) in [("ONBOARDING", true), ("LEAD", true), ("CUSTOMER", true), ("API", false)] {
+    // The sender makes the onboarding messages while it sends, and a note is not sent.
+    for (sent_by, broadcast) in [("ONBOARDING", true), ("CUSTOMER", true), ("API", false)] {
         assert!(scene.relayed(&stream_event(&[created_by(sent_by, broadcast)])).await);
         assert!(scene.sends.take().is_empty(), "{sent_by}");
     }

@@ -1,12 +1,11 @@
 //! The contact with the lead's number: found, completed, created, or changed concurrently.
 
 use domain::lead::LeadName;
-use domain::{Cellphone, Contact, Email, LeadState, PersonName, ProviderUserId, Reached};
-use harness::{Fault, Reaction, TestClock, World};
-use provider::{CallOutcome, Outgoing};
+use domain::{Cellphone, Contact, Email, LeadState, PersonName};
+use harness::TestClock;
 use store::{Replaced, Table};
 
-use crate::{PHONE, SENT, Sender, failed, secs, task};
+use crate::{OPENED, PHONE, Sender, secs, task};
 
 fn name(text: &str) -> Option<PersonName> {
     PersonName::parse(text).ok()
@@ -26,21 +25,9 @@ async fn contact(sender: &Sender, of: &Contact) -> Contact {
     sender.store().contact(of.workspace_id, of.id).await.unwrap().unwrap()
 }
 
-fn values(sender: &Sender) -> Vec<Vec<String>> {
-    let values = |what| match what {
-        Outgoing::Template { values, .. } => ["first", "last"].map(|slot| values[slot].clone()).to_vec(),
-        other => panic!("{other:?}"),
-    };
-    sender.provider.calls().into_iter().map(|call| values(call.what)).collect()
-}
-
 #[tokio::test]
 async fn the_existing_contact_gets_the_message_and_keeps_its_name() {
-    for (first, last, said) in [
-        (Some("María"), Some("Gil"), ["María", "Gil"]),
-        (Some("María"), None, ["María", "of ours"]),
-        (None, Some("Gil"), ["friend", "Gil"]),
-    ] {
+    for (first, last) in [(Some("María"), Some("Gil")), (Some("María"), None), (None, Some("Gil"))] {
         let sender = Sender::start().await;
         let before = holder(&sender, |contact| {
             contact.first_name = first.and_then(name);
@@ -50,12 +37,11 @@ async fn the_existing_contact_gets_the_message_and_keeps_its_name() {
         let id = sender.lead().await;
         let rows = sender.world.db.rows(Table::Contacts).len();
         sender.wake(id).await;
-        assert_eq!(sender.state(id).await, SENT);
+        assert_eq!(sender.state(id).await, OPENED);
         assert_eq!(contact(&sender, &before).await, before, "nothing was written");
         assert_eq!(sender.world.db.rows(Table::Contacts).len(), rows);
         assert_eq!(sender.stored(id).await.contact, before.id);
         assert_eq!(sender.message(id).await.unwrap().recipients[0].contact, before.id);
-        assert_eq!(values(&sender), [said]);
     }
 }
 
@@ -68,7 +54,7 @@ async fn a_nameless_contact_gets_the_leads_name_and_is_found_by_it() {
     let id = sender.world.lead(PHONE, |lead| lead.name = LeadName::parse("Anabel").ok()).await.id;
     sender.world.db.clock().advance(secs(1));
     sender.wake(id).await;
-    assert_eq!(sender.state(id).await, SENT);
+    assert_eq!(sender.state(id).await, OPENED);
     let after = contact(&sender, &before).await;
     let expected = Contact {
         first_name: name("Anabel"),
@@ -77,7 +63,6 @@ async fn a_nameless_contact_gets_the_leads_name_and_is_found_by_it() {
         ..before.clone()
     };
     assert_eq!(after, expected);
-    assert_eq!(values(&sender), [["Anabel", "of ours"]]);
     let terms = sender.world.db.rows(Table::Contacts);
     let mut terms: Vec<&str> = terms
         .iter()
@@ -94,7 +79,7 @@ async fn a_nameless_lead_leaves_a_nameless_contact_as_it_is() {
     let before = holder(&sender, |_| ()).await;
     let id = sender.world.lead(PHONE, |lead| lead.name = None).await.id;
     sender.wake(id).await;
-    assert_eq!((sender.state(id).await, contact(&sender, &before).await), (SENT, before));
+    assert_eq!((sender.state(id).await, contact(&sender, &before).await), (OPENED, before));
 }
 
 #[tokio::test]
@@ -110,9 +95,8 @@ async fn a_contact_created_during_the_begin_is_found() {
         made
     };
     let ((), made) = tokio::join!(sender.wake(id), meanwhile);
-    assert_eq!((sender.state(id).await, sender.stored(id).await.contact), (SENT, made.id));
+    assert_eq!((sender.state(id).await, sender.stored(id).await.contact), (OPENED, made.id));
     assert_eq!(contact(&sender, &made).await, made);
-    assert_eq!(values(&sender), [["María", "of ours"]]);
     assert_eq!(sender.world.db.rows_of(Table::Contacts, "contact").len(), 1);
     sender.assert_idle(id);
 }
@@ -132,8 +116,7 @@ async fn a_concurrent_change_of_a_completed_contact_is_kept() {
         drop(held);
     };
     tokio::join!(sender.wake(id), meanwhile);
-    assert_eq!((sender.state(id).await, contact(&sender, &before).await), (SENT, named));
-    assert_eq!(values(&sender), [["María", "of ours"]]);
+    assert_eq!((sender.state(id).await, contact(&sender, &before).await), (OPENED, named));
 }
 
 #[tokio::test]
@@ -155,13 +138,13 @@ async fn a_contact_that_changes_all_the_time_is_retried_later() {
         }
         drop(held);
     };
-    tokio::join!(sender.wake(id), meanwhile);
+    let tasks = [task(id)];
+    let (failed, ()) = tokio::join!(sender.run(&tasks), meanwhile);
     let lead = sender.stored(id).await;
-    assert_eq!((lead.state, lead.progress.failures, lead.opened), (LeadState::Queued, 1, false));
-    assert_eq!((sender.provider.calls(), sender.sqs.take()[0].delay), (vec![], 30));
-    sender.world.db.clock().advance(secs(30));
+    assert_eq!((failed, lead.state, lead.opened), (vec!["0".to_owned()], LeadState::Queued, false));
+    sender.world.db.clock().advance(crate::LEASE);
     sender.wake(id).await;
-    assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 1));
+    assert_eq!(sender.state(id).await, OPENED);
 }
 
 #[tokio::test]
@@ -172,94 +155,9 @@ async fn two_leads_with_one_number_share_one_contact() {
     let other = domain::BrandId::parse("other").unwrap();
     let other = sender.world.lead(PHONE, |lead| lead.brand = other).await.id;
     assert_eq!(sender.run(&[task(one), task(other)]).await, Vec::<String>::new());
-    assert_eq!((sender.state(one).await, sender.state(other).await), (SENT, SENT));
+    assert_eq!((sender.state(one).await, sender.state(other).await), (OPENED, OPENED));
     assert_eq!(sender.world.db.rows_of(Table::Contacts, "contact").len(), 1);
     let (one, other) = (sender.stored(one).await, sender.stored(other).await);
     assert_eq!(one.contact, other.contact);
     assert_ne!(one.conversation, other.conversation);
-}
-
-#[tokio::test]
-async fn the_message_goes_to_the_number_of_the_consent_even_if_it_changed_hands() {
-    let sender = Sender::start().await;
-    let before = holder(&sender, |contact| contact.first_name = name("María")).await;
-    let id = sender.lead().await;
-    sender.provider.ends(CallOutcome::NeverConnected);
-    sender.wake(id).await;
-    let moved = Cellphone::parse("+12025550199").ok();
-    let next = Contact { cellphone: moved, version: 2, ..before.clone() };
-    assert_eq!(sender.store().replace_contact(&before, &next, "moved").await.unwrap(), Replaced::Done);
-    sender.world.db.clock().advance(secs(30));
-    sender.wake(id).await;
-    assert_eq!((sender.state(id).await, sender.provider.numbers()), (SENT, vec![PHONE.to_owned(); 2]));
-    assert_eq!(values(&sender), [["María", "of ours"], ["Ana", "Pérez"]]);
-    assert_eq!(sender.world.db.rows_of(Table::Contacts, "contact").len(), 1, "no contact is created");
-    assert_eq!(sender.stored(id).await.contact, before.id);
-}
-
-#[tokio::test]
-async fn a_lead_with_an_unreadable_contact_ends_at_last() {
-    let sender = Sender::start().await;
-    holder(&sender, |_| ()).await;
-    let mut row = sender.world.db.rows_from(Table::Contacts, "C").remove(0);
-    row["sv"] = serde_json::json!({ "N": "99" });
-    sender.world.db.import(Table::Contacts, &[row]);
-    let id = sender.lead().await;
-    for _ in 0..20 {
-        sender.wake(id).await;
-        sender.world.db.clock().advance(secs(14_400));
-    }
-    assert_eq!((sender.state(id).await, sender.provider.calls()), (failed("GIVEN_UP"), vec![]));
-    assert_eq!(sender.message(id).await, None);
-}
-
-#[tokio::test]
-async fn unreadable_data_is_read_again_later() {
-    for operation in ["GetItem", "Query", "BatchGetItem"] {
-        let sender = Sender::start().await;
-        let id = sender.lead().await;
-        sender.world.db.fail(operation, Fault::Throttled, 20);
-        sender.wake(id).await;
-        sender.world.db.heal();
-        let lead = sender.stored(id).await;
-        assert_eq!((lead.state, lead.progress.failures), (LeadState::Queued, 1), "{operation}");
-        assert_eq!((sender.provider.calls(), sender.sqs.take()[0].delay), (vec![], 30));
-        sender.world.db.clock().advance(secs(30));
-        sender.wake(id).await;
-        assert_eq!(sender.state(id).await, SENT);
-        assert_eq!(sender.stored(id).await.version, 3);
-    }
-}
-
-#[tokio::test]
-async fn the_contact_remembers_the_ids_of_the_answer_whether_it_existed_or_is_new() {
-    for exists in [true, false] {
-        let sender = Sender::start().await;
-        if exists {
-            holder(&sender, |_| ()).await;
-        }
-        let (wa_id, user_id) = (Some("12025550000"), Some("US.1"));
-        sender.provider.then(Reaction::Reaches(Reached::named(wa_id, user_id)));
-        let id = sender.lead().await;
-        sender.wake(id).await;
-        assert_eq!(sender.state(id).await, SENT);
-        let store = sender.store();
-        let contact = sender.stored(id).await.contact;
-        for reached in [Reached::named(wa_id, None), Reached::named(None, user_id)] {
-            let found = store.contact_reached_at(sender.world.workspace, &reached).await.unwrap();
-            assert_eq!(found, Some(contact), "{exists}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn ids_that_cannot_be_remembered_do_not_change_the_outcome() {
-    let sender = Sender::start().await;
-    let user_id = ProviderUserId::parse("US.1").ok();
-    let other = sender.world.contact(|contact| contact.user_ids = World::user_ids("US.1")).await;
-    sender.provider.then(Reaction::Reaches(Reached { wa_id: None, user_id }));
-    let id = sender.lead().await;
-    sender.wake(id).await;
-    assert_eq!(sender.state(id).await, SENT);
-    assert_eq!(contact(&sender, &other).await, other);
 }

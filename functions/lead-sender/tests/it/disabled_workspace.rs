@@ -2,36 +2,29 @@
 
 use domain::{LeadState, Workspace};
 use harness::TestClock;
-use provider::CallOutcome;
 
-use crate::{FIRST_DUE, SENT, Sender, secs};
+use crate::{FIRST_DUE, OPENED, Sender, secs};
 
 #[tokio::test]
-async fn leads_of_a_disabled_workspace_wait_without_a_retry_and_are_sent_when_it_is_enabled() {
+async fn leads_of_a_disabled_workspace_wait_unchanged_and_are_opened_when_it_is_enabled() {
     let sender = Sender::start().await;
-    let (fresh, failed) = (sender.lead().await, sender.lead_of("+12025550102").await);
-    sender.provider.ends(CallOutcome::Answered { status: 500, code: Some(131_000) });
-    sender.wake(failed).await;
-    let before = [sender.stored(fresh).await, sender.stored(failed).await];
-    assert_eq!((before[0].state, before[1].progress.failures), (LeadState::Queued, 1));
+    let id = sender.lead().await;
+    let before = sender.stored(id).await;
+    assert_eq!(before.state, LeadState::Queued);
     sender.world.change_workspace(|workspace| workspace.disabled(TestClock::START)).await;
-    sender.sqs.take();
     for _ in 0..3 {
         sender.world.db.clock().advance(secs(900));
-        sender.wake(fresh).await;
-        sender.wake(failed).await;
+        sender.wake(id).await;
         let delays: Vec<u64> = sender.sqs.take().iter().map(|message| message.delay).collect();
-        assert_eq!(delays, [900, 900], "the next look is queued");
+        assert_eq!(delays, [900], "the next look is queued");
     }
-    assert_eq!([sender.stored(fresh).await, sender.stored(failed).await], before, "the leads do not change");
-    // The sweeper finds the leads if the queue messages are lost.
+    assert_eq!(sender.stored(id).await, before, "the lead does not change");
+    // The sweeper finds the lead if the queue message is lost.
     sender.world.db.clock().advance(secs(900) + FIRST_DUE);
-    assert_eq!(sender.due().await.len(), 2);
+    assert_eq!(sender.due().await, [id]);
 
     sender.world.change_workspace(Workspace::enabled).await;
-    sender.wake(fresh).await;
-    sender.wake(failed).await;
-    assert_eq!([sender.state(fresh).await, sender.state(failed).await], [SENT, SENT]);
-    sender.assert_idle(fresh);
-    sender.assert_idle(failed);
+    sender.wake(id).await;
+    assert_eq!(sender.state(id).await, OPENED);
+    sender.assert_idle(id);
 }

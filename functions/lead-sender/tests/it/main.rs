@@ -1,38 +1,30 @@
-//! In-process tests of this function, with an embedded DynamoDB and a test provider.
+//! In-process tests of this function, with an embedded DynamoDB.
 
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
-mod call_outcomes;
 mod chains;
 mod contact_of_lead;
 mod crash_recovery;
 mod disabled_workspace;
-mod eligibility;
-mod first_message;
-mod line_throttling;
-mod operator_retry;
-mod provider_simulator;
-mod random_histories;
-mod reports;
-mod uncertain_begin;
+mod judgement;
+mod opening;
+mod retries;
 
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsEvent;
-use domain::sending::{PartError, SendSchedule};
 use domain::settings::template::{ContactField, ParameterValue, Source, Variable};
-use domain::{Capture, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus, Template};
+use domain::{
+    Capture, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageId, MessageStatus, Template,
+};
 use harness::{TestQueue, World, context, failed_messages, queue_event};
 use lambda_runtime::LambdaEvent;
 use lead_sender::Engine;
-use provider::Provider;
 use queue::Queues;
+use runtime::Metrics;
 use runtime::metrics::Kept;
-use runtime::{Metrics, SendRules};
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::{Store, Table};
-
-pub(crate) use harness::TestProvider;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -42,26 +34,19 @@ pub(crate) const LINE: &str = "1045551234567";
 /// The default number of leads.
 pub(crate) const PHONE: &str = "+12025550101";
 
-/// A workspace with lead capture, a provider, and the function.
-pub(crate) struct Sender<P = TestProvider> {
+/// A workspace with lead capture, and the function.
+pub(crate) struct Sender {
     pub(crate) world: World,
     pub(crate) sqs: TestQueue,
-    pub(crate) provider: P,
-    pub(crate) engine: Engine<P>,
+    pub(crate) engine: Engine,
     pub(crate) counted: Kept,
     /// The lead template, with both names of a contact.
     pub(crate) template: Template,
 }
 
 impl Sender {
-    /// A workspace with a line and lead capture, and a provider that accepts everything.
+    /// A workspace with a line and lead capture.
     pub(crate) async fn start() -> Self {
-        Self::with(TestProvider::default()).await
-    }
-}
-
-impl<P: Provider + Clone> Sender<P> {
-    pub(crate) async fn with(provider: P) -> Self {
         let world = World::start().await;
         world.line(LINE, |_| ()).await;
         let template = world
@@ -79,16 +64,11 @@ impl<P: Provider + Clone> Sender<P> {
         let engine = Engine {
             store: world.db.store_of("lead-sender"),
             queues: Queues::default().with(LaneKind::Lead, sqs.client(), "http://queue.invalid/1/lead-sends"),
-            provider: provider.clone(),
-            rules: SendRules {
-                schedule: SendSchedule::recommended(),
-                call: Duration::from_secs(10),
-                lease: LEASE,
-                rescue: FIRST_DUE,
-            },
+            lease: LEASE,
+            rescue: FIRST_DUE,
             metrics,
         };
-        Self { world, sqs, provider, engine, template, counted }
+        Self { world, sqs, engine, template, counted }
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -122,16 +102,18 @@ impl<P: Provider + Clone> Sender<P> {
         self.store().message(lead.workspace_id, lead.conversation, lead.message).await.unwrap()
     }
 
-    /// The state of a lead's message, if it has one.
-    pub(crate) async fn part(&self, id: LeadId) -> Option<(MessageStatus, Option<String>)> {
-        let part = self.message(id).await?.parts.remove(0);
-        Some((part.status, part.error.map(|error| error.as_str().to_owned())))
+    /// Ends the lead's message in this status, and lets the lead follow it, as the sender and the relay do.
+    pub(crate) async fn ends(&self, id: LeadId, status: MessageStatus) {
+        let mut message = self.message(id).await.unwrap();
+        message.parts[0].status = status;
+        message.version += 1;
+        self.store().follow_message(&message).await.unwrap();
     }
 
     /// Makes the operator retry a lead.
     pub(crate) async fn try_again(&self, id: LeadId) -> Option<Lead> {
         let lead = self.stored(id).await;
-        let next = lead.retried(self.store().now())?;
+        let next = lead.retried(MessageId::generate(self.store().ids()), self.store().now())?;
         assert!(self.store().retry_lead(&lead, &next).await.unwrap());
         Some(next)
     }
@@ -142,14 +124,6 @@ impl<P: Provider + Clone> Sender<P> {
         change(&mut capture);
         capture.version += 1;
         assert!(self.store().replace_capture(&capture).await.unwrap());
-    }
-
-    /// Changes the template.
-    pub(crate) async fn change_template(&self, change: impl FnOnce(&mut Template)) {
-        let mut template = self.template.clone();
-        change(&mut template);
-        template.version += 1;
-        assert!(self.store().replace_template(&template).await.unwrap());
     }
 
     /// Runs the function for a lead; the queue message must not fail.
@@ -166,12 +140,6 @@ impl<P: Provider + Clone> Sender<P> {
         queue_event("lead-sender.json", bodies, context(self.store().now(), TIMEOUT))
     }
 
-    /// The leads that the sweeper finds without an earlier visit, including those of lost queue messages.
-    pub(crate) async fn rescued(&self) -> Vec<LeadId> {
-        let due = self.world.db.due_after(LaneKind::Lead, FIRST_DUE + Duration::from_secs(30)).await;
-        due.into_iter().map(lead_of).collect()
-    }
-
     /// The leads that are due, as the sweeper finds them.
     pub(crate) async fn due(&self) -> Vec<LeadId> {
         self.world.db.due(LaneKind::Lead).await.into_iter().map(lead_of).collect()
@@ -182,15 +150,17 @@ impl<P: Provider + Clone> Sender<P> {
         self.world.db.row(Table::Leads, &format!("{}#L#{id}", World::WORKSPACE), "L")
     }
 
-    /// Checks that neither the lead nor its conversation is due or leased.
+    /// The number of rows in each of the tables that a lead writes.
+    pub(crate) fn created(&self) -> [usize; 3] {
+        [Table::Contacts, Table::Conversations, Table::Messages].map(|table| self.world.db.rows(table).len())
+    }
+
+    /// Checks that the lead is neither due nor leased.
     pub(crate) fn assert_idle(&self, id: LeadId) {
         let row = self.row(id);
         for name in ["dueAt", "dueShard", "lease", "leaseUntil"] {
             assert!(row.get(name).is_none(), "{row}");
         }
-        assert_eq!(row["progress"]["M"], json!({ "failures": { "N": "0" }, "throttled": { "N": "0" } }));
-        assert_eq!(self.world.db.rows_from(Table::Messages, "Q#"), Vec::<Value>::new());
-        assert!(self.world.db.rows_from(Table::Messages, "L").iter().all(|lane| lane.get("dueAt").is_none()));
         assert_eq!(self.sqs.take(), []);
     }
 }
@@ -216,29 +186,13 @@ pub(crate) fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-pub(crate) const SENT: (LeadState, Option<String>) = (LeadState::Sent, None);
+/// The state of a lead whose message is to be sent.
+pub(crate) const OPENED: (LeadState, Option<String>) = (LeadState::Sending, None);
 
 pub(crate) fn failed(word: &str) -> (LeadState, Option<String>) {
     (LeadState::Failed, Some(word.to_owned()))
 }
 
-pub(crate) fn unknown(word: &str) -> (LeadState, Option<String>) {
-    (LeadState::Unknown, Some(word.to_owned()))
-}
-
 pub(crate) fn suppressed(word: &str) -> (LeadState, Option<String>) {
     (LeadState::Suppressed, Some(word.to_owned()))
 }
-
-/// The state of a lead's message for this state of the lead.
-pub(crate) fn said((state, error): (LeadState, Option<String>)) -> Option<(MessageStatus, Option<String>)> {
-    let status = match state {
-        LeadState::Queued | LeadState::Sending => MessageStatus::Sending,
-        LeadState::Sent => MessageStatus::Sent,
-        LeadState::Failed | LeadState::Suppressed => MessageStatus::Failed,
-        LeadState::Unknown => MessageStatus::Unknown,
-    };
-    Some((status, error))
-}
-
-pub(crate) const INTERRUPTED: &str = PartError::INTERRUPTED;

@@ -51,7 +51,7 @@ async fn every_field_of_a_lead_is_stored() {
         contact: lead.contact,
         conversation: lead.conversation,
         message: lead.message,
-        progress: lead.progress.clone(),
+        message_version: lead.message_version,
     };
     assert_eq!(lead, expected);
     let ids =

@@ -8,6 +8,7 @@ mod chains;
 mod content;
 mod crash_recovery;
 mod disabled_workspace;
+mod leads;
 mod line_throttling;
 mod merged;
 mod opt_outs;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::settings::template::{AccountState, Parameters, Requested, SaidBy};
-use domain::{Contact, Conversation, ConversationId, MessageStatus, Template, TemplateStatus};
+use domain::{Contact, Conversation, ConversationId, Template, TemplateStatus};
 use harness::{ACCEPTED, Reaction, World, answered};
 
 use store::Table;

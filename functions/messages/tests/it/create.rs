@@ -42,6 +42,7 @@ async fn a_message_is_stored_as_queued_for_all_participants() {
             conversation: conversation.id,
             seq: 1,
             sent_by: SentBy::Api,
+            lead: None,
             content: Content::Written {
                 body: MessageBody::parse("Hello").ok(),
                 media: vec![],

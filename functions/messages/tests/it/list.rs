@@ -42,6 +42,7 @@ impl Function {
             conversation: conversation.id,
             seq: store.last_seq(conversation.workspace_id, conversation.id).await.unwrap() + 1,
             sent_by: if direction == Direction::Inbound { SentBy::Customer } else { SentBy::Api },
+            lead: None,
             parts: content.parts_for(&recipients),
             content,
             reply_to: None,

@@ -6,7 +6,6 @@ use crate::lead::consent::{Consent, ConsentClaim, ConsentStatus};
 use crate::lead::visitor::{LandingUri, LeadName, Utm};
 use crate::lead::{Lead, LeadState};
 use crate::secret::Secret;
-use crate::sending::Progress;
 use crate::text::{Cellphone, printable};
 use crate::time::Timestamp;
 
@@ -86,7 +85,7 @@ impl LeadRequest {
             opened: false,
             state: LeadState::Queued,
             error: None,
-            progress: Progress::default(),
+            message_version: None,
             created_at: now,
             updated_at: now,
             version: 1,

@@ -1,184 +1,155 @@
-//! The sending of a lead's first message.
+//! What becomes of a lead: whether it gets a message, and how it follows that message.
 
 use std::time::Duration;
 
-use uuid::Uuid;
-
 use crate::choices::Choices;
-use crate::ids::ContactId;
+use crate::ids::{BrandId, ContactId, ConversationId, MessageId};
 use crate::lead::capture::Capture;
 use crate::lead::consent::ConsentStatus;
 use crate::lead::{Lead, LeadState};
 use crate::message::{Message, MessageStatus};
-use crate::retry::Jitter;
-use crate::sending::{End, PartError, Progress, SendOutcome, SendSchedule, Standing};
+use crate::sending::PartError;
 use crate::settings::line::{Line, Lines};
-use crate::settings::template::{Sendable, Template};
+use crate::settings::template::Template;
 use crate::time::Timestamp;
 
-/// The data that decides whether a lead can be sent. An absent item was not found.
+/// The data that decides what becomes of a lead. An absent item was not found.
 #[derive(Clone, Copy, Debug)]
 pub struct LeadKnown<'a> {
     /// The workspace's lead capture settings.
     pub capture: Option<&'a Capture>,
     /// The choices of the lead's number about templates.
     pub choices: &'a [Choices],
-    /// The line that sends the message ([`Lead::line`]).
-    pub line: Option<&'a Line>,
+    /// The lines and brands of the workspace.
+    pub lines: &'a Lines,
     /// The template to send.
     pub template: Option<&'a Template>,
 }
 
-/// Why a lead is not sent.
+/// What becomes of a lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotSent {
-    /// The message must not be sent.
+pub enum Judgement<'a> {
+    /// The visitor must not be contacted.
     Suppressed(PartError),
-    /// The message cannot be sent.
-    Failed(PartError),
+    /// The visitor is a contact, and gets no message.
+    Failed {
+        /// Why.
+        error: PartError,
+        /// The line of the conversation in which an agent can see the lead, with the brand. `None` if the workspace has no
+        /// line.
+        line: Option<(&'a Line, BrandId)>,
+    },
+    /// The visitor gets a message of this template from this line.
+    Message(&'a Line, &'a Template),
 }
 
 /// The codes of [`Lead::error`] that messages do not have.
 impl PartError {
     /// The consent record does not grant consent.
     pub const NO_CONSENT: &'static str = "NO_CONSENT";
-    /// Capture was disabled after the lead was accepted.
-    pub const CAPTURE_DISABLED: &'static str = "CAPTURE_DISABLED";
 }
 
+/// The codes with which the message of a lead fails because its number must not be contacted.
+const FORBIDDEN: [&str; 3] =
+    [PartError::OPTED_OUT, PartError::OPTED_OUT_MARKETING, PartError::CAPTURE_DISABLED];
+
 impl Lead {
-    /// Whether a call may be made now. `None` if the lead is final.
-    pub fn standing(&self, now: Timestamp) -> Option<Standing> {
-        (!self.state.is_final()).then(|| self.progress.standing(now))
-    }
-
-    /// The line that sends the message: the line of the message if it exists, otherwise the brand's line.
-    pub fn line<'a>(&self, message: Option<&Message>, lines: &'a Lines) -> Option<&'a Line> {
-        match message.and_then(|message| message.recipients.first()) {
-            Some(recipient) => lines.line(&recipient.channel),
-            None => lines.resolve(None, Some(&self.brand)).ok().map(|(line, _)| line),
-        }
-    }
-
-    /// The present line and template of the lead, or why it is not sent.
+    /// What becomes of the lead.
     ///
-    /// Reasons that forbid sending come first: no consent, capture disabled, opted out. Reasons that prevent
-    /// it follow: no line, no template, a template that is not approved for the line's account.
-    pub fn check<'a>(&self, known: &LeadKnown<'a>) -> Result<(&'a Line, &'a Template), NotSent> {
-        let suppressed = |word| Err(NotSent::Suppressed(PartError::of(word)));
-        let failed = |word| NotSent::Failed(PartError::of(word));
+    /// Reasons that forbid a message come first: no consent, capture disabled, opted out. Reasons that prevent it follow: no
+    /// line, no template. The status of the template does not count: the message waits or fails by it.
+    pub fn judge<'a>(&self, known: &LeadKnown<'a>) -> Judgement<'a> {
+        let suppressed = |word| Judgement::Suppressed(PartError::of(word));
         if self.consent.status != ConsentStatus::Granted {
             return suppressed(PartError::NO_CONSENT);
         }
         if !known.capture.is_some_and(|capture| capture.enabled) {
             return suppressed(PartError::CAPTURE_DISABLED);
         }
+        let line = known.lines.resolve(None, Some(&self.brand)).ok().map(|(line, _)| line);
         let category = known.template.and_then(|template| template.category);
-        if let Some(code) = Choices::refusal(known.choices, category, known.line.map(|line| &line.channel)) {
+        if let Some(code) = Choices::refusal(known.choices, category, line.map(|line| &line.channel)) {
             return suppressed(code);
         }
-        let line = known.line.ok_or_else(|| failed(PartError::NO_LINE))?;
-        let template = known.template.ok_or_else(|| failed(PartError::NO_TEMPLATE))?;
-        if template.sendable(&line.business_account) != Sendable::Now {
-            return Err(failed(PartError::NOT_APPROVED));
+        match (line, known.template) {
+            (Some(line), Some(template)) => Judgement::Message(line, template),
+            (Some(line), None) => Judgement::Failed {
+                error: PartError::of(PartError::NO_TEMPLATE),
+                line: Some((line, self.brand.clone())),
+            },
+            (None, _) => {
+                let line = known.lines.default_or_oldest().map(|line| (line, line.brand.clone()));
+                Judgement::Failed { error: PartError::of(PartError::NO_LINE), line }
+            }
         }
-        Ok((line, template))
     }
 
-    /// The lead after a call was begun under this lease. `contact` is the contact of the conversation.
-    pub fn begun(&self, contact: ContactId, lease: Uuid, now: Timestamp) -> Self {
-        let progress = self.progress.begun(lease, now);
-        let opened = Self { contact, opened: true, ..self.clone() };
-        opened.moved(LeadState::Sending, None, progress, now)
+    /// The lead that gets no message, because the visitor must not be contacted.
+    pub fn suppressed(&self, error: PartError, now: Timestamp) -> Self {
+        self.moved(LeadState::Suppressed, Some(error), now)
     }
 
-    /// The lead after a send ended, with or without a call, and the update of its message.
-    pub fn ended(
+    /// The lead after its contact and, if there is one, its conversation were opened. `error` says why there is no message.
+    /// With a message, the lead is SENDING until the message ends.
+    pub fn opened_for(
         &self,
-        end: End,
-        schedule: &SendSchedule,
-        jitter: Jitter,
+        contact: ContactId,
+        conversation: Option<ConversationId>,
+        error: Option<PartError>,
         now: Timestamp,
-    ) -> (Self, MessageUpdate) {
-        let done = Progress::default();
-        match self.progress.after(end, schedule, jitter, now) {
-            SendOutcome::Sent(id) => (self.moved(LeadState::Sent, None, done, now), MessageUpdate::Sent(id)),
-            SendOutcome::Failed(error) => {
-                (self.moved(LeadState::Failed, Some(error.clone()), done, now), MessageUpdate::Failed(error))
+    ) -> Self {
+        let opened = Self {
+            contact,
+            conversation: conversation.unwrap_or(self.conversation),
+            opened: conversation.is_some(),
+            ..self.clone()
+        };
+        let state = if error.is_some() { LeadState::Failed } else { LeadState::Sending };
+        opened.moved(state, error, now)
+    }
+
+    /// The lead after an operator requested a retry, with the id of the message that is sent then. `None` unless it is
+    /// UNKNOWN or FAILED. A retry of an UNKNOWN lead may send the message twice; only an operator can decide that.
+    pub fn retried(&self, message: MessageId, now: Timestamp) -> Option<Self> {
+        matches!(self.state, LeadState::Unknown | LeadState::Failed).then(|| self.queued(message, now))
+    }
+
+    /// The lead after its visitor sent it again, with the id of the message that is sent then. `None` unless it ended
+    /// without a message. It is judged as a new lead, and its consent stays the first one.
+    pub fn queued_by_repeat(&self, message: MessageId, now: Timestamp) -> Option<Self> {
+        self.state.ended_without_message().then(|| self.queued(message, now))
+    }
+
+    /// The message, if it exists.
+    pub fn sent_message(&self) -> Option<MessageId> {
+        let exists = self.state == LeadState::Sending || self.message_version.is_some();
+        exists.then_some(self.message)
+    }
+
+    fn queued(&self, message: MessageId, now: Timestamp) -> Self {
+        // The message of before stays as it ended, and its later statuses do not move the lead.
+        Self { message, message_version: None, ..self.moved(LeadState::Queued, None, now) }
+    }
+
+    /// The state of a lead whose message is this one, and why. The one part of the message decides.
+    pub fn state_of(message: &Message) -> (LeadState, Option<PartError>) {
+        let part = message.parts.first();
+        let error = part.and_then(|part| part.error.clone());
+        match part.map(|part| part.status) {
+            None | Some(MessageStatus::Queued | MessageStatus::Sending) => (LeadState::Sending, None),
+            Some(MessageStatus::Sent | MessageStatus::Delivered | MessageStatus::Read) => {
+                (LeadState::Sent, None)
             }
-            SendOutcome::Unknown(error) => (
-                self.moved(LeadState::Unknown, Some(error.clone()), done, now),
-                MessageUpdate::Unknown(error),
-            ),
-            SendOutcome::Waits(progress) => {
-                (self.moved(self.state, None, progress, now), MessageUpdate::Waits)
+            Some(MessageStatus::Unknown) => (LeadState::Unknown, error),
+            Some(MessageStatus::Failed) => {
+                let is_forbidden = error.as_ref().is_some_and(|error| FORBIDDEN.contains(&error.as_str()));
+                (if is_forbidden { LeadState::Suppressed } else { LeadState::Failed }, error)
             }
         }
     }
 
-    /// The lead that is not sent, and the update of its message, if it has one.
-    pub fn not_sent(&self, why: NotSent, now: Timestamp) -> (Self, MessageUpdate) {
-        let (state, error) = match why {
-            NotSent::Suppressed(error) => (LeadState::Suppressed, error),
-            NotSent::Failed(error) => (LeadState::Failed, error),
-        };
-        (self.moved(state, Some(error.clone()), Progress::default(), now), MessageUpdate::Failed(error))
-    }
-
-    /// The lead after an operator requested a retry. `None` unless it is UNKNOWN or FAILED. A retry of an
-    /// UNKNOWN lead may send the message twice; only an operator can decide that.
-    pub fn retried(&self, now: Timestamp) -> Option<Self> {
-        let may = matches!(self.state, LeadState::Unknown | LeadState::Failed);
-        may.then(|| self.moved(LeadState::Queued, None, Progress::default(), now))
-    }
-
-    /// The lead after its visitor sent it again. `None` unless it ended without a message. The sender checks it
-    /// as a new lead, and its consent stays the first one.
-    pub fn queued_by_repeat(&self, now: Timestamp) -> Option<Self> {
-        let may = self.state.ended_without_message();
-        may.then(|| self.moved(LeadState::Queued, None, Progress::default(), now))
-    }
-
-    fn moved(&self, state: LeadState, error: Option<PartError>, progress: Progress, now: Timestamp) -> Self {
-        let mut next = Self { state, error, progress, ..self.clone() };
-        if state != self.state {
-            next.version += 1;
-            next.updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
-        }
-        next
-    }
-}
-
-/// The update of a lead's message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MessageUpdate {
-    /// The provider accepted the message under this id.
-    Sent(String),
-    /// The message was not sent.
-    Failed(PartError),
-    /// The outcome is unknown.
-    Unknown(PartError),
-    /// No update: the lead is retried.
-    Waits,
-}
-
-impl MessageUpdate {
-    /// The message after this update. `None` if nothing changes. A status never goes back: after an
-    /// operator's retry, an UNKNOWN message can only get a higher status.
-    pub fn of(&self, message: &Message, now: Timestamp) -> Option<Message> {
-        let (status, id, error) = match self {
-            Self::Sent(id) => (MessageStatus::Sent, Some(id.clone()), None),
-            Self::Failed(error) => (MessageStatus::Failed, None, Some(error.clone())),
-            Self::Unknown(error) => (MessageStatus::Unknown, None, Some(error.clone())),
-            Self::Waits => return None,
-        };
-        let mut next = message.clone();
-        let part = next.parts.first_mut().filter(|part| part.status < status)?;
-        part.status = status;
-        part.provider_message_id = id;
-        part.error = error;
-        next.version += 1;
-        next.updated_at = now.max(message.updated_at.plus(Duration::from_millis(1)));
-        Some(next)
+    fn moved(&self, state: LeadState, error: Option<PartError>, now: Timestamp) -> Self {
+        let updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+        Self { state, error, version: self.version + 1, updated_at, ..self.clone() }
     }
 }

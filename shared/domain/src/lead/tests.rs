@@ -2,7 +2,6 @@ mod sending;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
@@ -13,16 +12,14 @@ use crate::ids::{BusinessAccountId, ChannelId, Ids, TemplateId};
 use crate::lead::captcha::Score;
 use crate::lead::capture::{Capture, CaptureKey};
 use crate::message::{Content, Message, MessageStatus, SentBy};
-use crate::retry::{Jitter, RetrySchedule};
 use crate::secret::Secret;
-use crate::sending::{End, SendSchedule, Standing};
+use crate::sending::Progress;
 use crate::settings::line::{Brand, Line, Lines, Provider};
 use crate::settings::template::{AccountState, Form, SaidBy, Template, TemplateScope, TemplateStatus};
 use crate::settings::workspace::list_shard;
 use crate::text::{Email, PersonName, Unfit};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
-const LEASE: Uuid = Uuid::from_u128(9);
 const MOMENT: Duration = Duration::from_millis(1);
 
 #[derive(Default)]
@@ -105,20 +102,8 @@ fn template() -> Template {
     }
 }
 
-fn opening(lead: &Lead, found: Option<&Contact>) -> LeadOpening {
-    lead.opening(found, &line(), template().bare_content(NOW), 4, NOW)
-}
-
 fn stranger() -> ContactId {
     ContactId::from_uuid(Uuid::from_u128(50))
-}
-
-fn ended(lead: &Lead, end: End) -> (Lead, MessageUpdate) {
-    lead.ended(end, &SendSchedule::recommended(), Jitter::NONE, NOW)
-}
-
-fn begun() -> Lead {
-    lead().begun(stranger(), LEASE, NOW)
 }
 
 fn error(word: &str) -> PartError {
@@ -135,7 +120,7 @@ fn an_accepted_lead_is_queued_with_its_ids_and_its_consent() {
     let ids = Counting::default();
     let lead = request("Ana").accepted(seen("203.0.113.7"), &ids, NOW);
     assert_eq!((lead.state, lead.version, lead.opened), (LeadState::Queued, 1, false));
-    assert_eq!((lead.created_at, lead.updated_at, &lead.progress), (NOW, NOW, &Progress::default()));
+    assert_eq!((lead.created_at, lead.updated_at, lead.message_version), (NOW, NOW, None));
     assert_eq!((lead.error.clone(), lead.brand.clone(), lead.cellphone.clone()), (None, brand(), phone()));
     let minted =
         [*lead.id.as_uuid(), *lead.contact.as_uuid(), *lead.conversation.as_uuid(), *lead.message.as_uuid()];
@@ -297,63 +282,70 @@ fn capture() -> Capture {
     Capture { enabled: true, ..Capture::new(workspace(), CaptureKey::from_entropy([1; 6]), NOW) }
 }
 
+/// The workspace's lines: one of the brand, and another.
+fn lines() -> Lines {
+    let other = Line { channel: ChannelId::parse("2").unwrap(), ..line() };
+    let of_brand =
+        Brand { line: Some(line().channel), ..Brand::new(brand(), workspace(), "A brand", NOW).unwrap() };
+    Lines { lines: vec![line(), other], brands: vec![of_brand], default: None }
+}
+
 #[test]
 fn reasons_that_forbid_a_lead_come_before_reasons_that_prevent_it() {
-    let (on, line, template) = (capture(), line(), template());
+    let (on, lines, template) = (capture(), lines(), template());
+    let line = &lines.lines[0];
+    let none = Lines { lines: vec![], ..lines.clone() };
     let off = Capture { enabled: false, ..on.clone() };
+    // The message waits or fails by the status of its template.
     let unapproved = Template { states: [].into(), ..template.clone() };
     let [out, marketing] = [ChoiceScope::All, ChoiceScope::Marketing].map(|scope| [opted_out_of(scope)]);
-    let nothing = LeadKnown { capture: None, choices: &out, line: None, template: None };
+    let nothing = LeadKnown { capture: None, choices: &out, lines: &none, template: None };
     let not_given = {
         let mut lead = lead();
         lead.consent.status = ConsentStatus::NotProvided;
         lead
     };
-    let suppressed = |word| Err(NotSent::Suppressed(error(word)));
-    let failed = |word| Err(NotSent::Failed(error(word)));
+    let suppressed = |word| Judgement::Suppressed(error(word));
+    let no_line = || Judgement::Failed { error: error("NO_LINE"), line: None };
     let enabled = LeadKnown { capture: Some(&on), ..nothing };
     let willing = LeadKnown { choices: &[], ..enabled };
-    let reached = LeadKnown { line: Some(&line), ..willing };
+    let reached = LeadKnown { lines: &lines, ..willing };
+    let no_template = Judgement::Failed { error: error("NO_TEMPLATE"), line: Some((line, brand())) };
     let rows = [
         (&not_given, nothing, suppressed("NO_CONSENT")),
         (&lead(), nothing, suppressed("CAPTURE_DISABLED")),
         (&lead(), LeadKnown { capture: Some(&off), ..nothing }, suppressed("CAPTURE_DISABLED")),
         (&lead(), enabled, suppressed("OPTED_OUT")),
         (&lead(), LeadKnown { choices: &marketing, ..enabled }, suppressed("OPTED_OUT_MARKETING")),
-        (&lead(), willing, failed("NO_LINE")),
-        (&lead(), LeadKnown { template: Some(&unapproved), ..willing }, failed("NO_LINE")),
-        (&lead(), reached, failed("NO_TEMPLATE")),
-        (&lead(), LeadKnown { template: Some(&unapproved), ..reached }, failed("NOT_APPROVED")),
-        (&lead(), LeadKnown { template: Some(&template), ..reached }, Ok((&line, &template))),
+        (&lead(), willing, no_line()),
+        (&lead(), LeadKnown { template: Some(&template), ..willing }, no_line()),
+        (&lead(), reached, no_template),
+        (
+            &lead(),
+            LeadKnown { template: Some(&unapproved), ..reached },
+            Judgement::Message(line, &unapproved),
+        ),
+        (&lead(), LeadKnown { template: Some(&template), ..reached }, Judgement::Message(line, &template)),
     ];
     for (lead, known, expected) in rows {
-        assert_eq!(lead.check(&known), expected, "{known:?}");
+        assert_eq!(lead.judge(&known), expected, "{known:?}");
     }
 }
 
 #[test]
-fn a_lead_uses_its_brands_line_and_later_its_messages_line() {
-    let other = Line { channel: ChannelId::parse("2").unwrap(), ..line() };
-    let of = |line: Option<&Line>| Brand {
-        line: line.map(|line| line.channel.clone()),
-        ..Brand::new(brand(), workspace(), "A brand", NOW).unwrap()
-    };
-    let lines = |brands, default: Option<&Line>| Lines {
-        lines: vec![line(), other.clone()],
-        brands,
-        default: default.map(|line| line.channel.clone()),
-    };
-    let by = |lines: &Lines, message: Option<&Message>| lead().line(message, lines).cloned();
-    let message = opening(&lead(), None).message;
-    for (lines, first, later) in [
-        (lines(vec![of(Some(&other))], None), Some(&other), Some(line())),
-        (lines(vec![of(None)], Some(&other)), Some(&other), Some(line())),
-        (lines(vec![of(None)], None), None, Some(line())),
-        (lines(vec![], Some(&other)), None, Some(line())),
-        (Lines { lines: vec![other.clone()], ..lines(vec![of(Some(&other))], None) }, Some(&other), None),
-    ] {
-        assert_eq!(by(&lines, None).as_ref(), first, "{lines:?}");
-        assert_eq!(by(&lines, Some(&message)), later, "{lines:?}");
+fn a_lead_without_a_line_of_its_brand_is_shown_on_the_default_or_the_oldest() {
+    let capture = capture();
+    let of_other = Lead { brand: BrandId::parse("unknown").unwrap(), ..lead() };
+    let oldest =
+        Line { channel: ChannelId::parse("3").unwrap(), created_at: Timestamp::from_millis(1), ..line() };
+    let mut lines = lines();
+    lines.lines.push(oldest);
+    for (default, expected) in [(Some("2"), "2"), (None, "3"), (Some("gone"), "3")] {
+        lines.default = default.map(|channel| ChannelId::parse(channel).unwrap());
+        let known = LeadKnown { capture: Some(&capture), choices: &[], lines: &lines, template: None };
+        let Judgement::Failed { error, line } = of_other.judge(&known) else { panic!("no line") };
+        let (line, shown) = line.unwrap();
+        assert_eq!((error.as_str(), line.channel.as_str(), shown), ("NO_LINE", expected, brand()));
     }
 }
 
@@ -367,7 +359,7 @@ fn an_unknown_number_becomes_a_contact_with_the_leads_name() {
             cellphone: Some(phone()),
             ..Contact::blank(lead.contact, workspace(), NOW)
         };
-        assert_eq!(opening(&lead, None).contact, expected);
+        assert_eq!(lead.contact_of(None, NOW), expected);
     }
 }
 
@@ -392,19 +384,17 @@ fn only_a_missing_name_of_a_known_contact_is_filled_in() {
         ("Ana Pérez", named("María", ""), named("María", "")),
         ("Ana Pérez", named("", "Gil"), named("", "Gil")),
     ] {
-        let opened = opening(&lead_of(name), Some(&found));
-        assert_eq!(opened.contact, expected, "{name}");
-        assert_eq!(opened.conversation.externals[0].contact, found.id);
-        assert_eq!(opened.message.recipients[0].contact, found.id);
+        assert_eq!(lead_of(name).contact_of(Some(&found), NOW), expected, "{name}");
     }
     let ahead = Contact { updated_at: later, ..blank };
-    assert_eq!(opening(&lead(), Some(&ahead)).contact.updated_at, later.plus(MOMENT), "time goes on");
+    assert_eq!(lead().contact_of(Some(&ahead), NOW).updated_at, later.plus(MOMENT), "time goes on");
 }
 
 #[test]
-fn a_lead_opens_an_unassigned_conversation_with_one_message_in_status_sending() {
+fn a_lead_opens_an_unassigned_conversation_with_one_message_to_send() {
     let lead = lead();
-    let LeadOpening { conversation, message, .. } = opening(&lead, None);
+    let contact = lead.contact_of(None, NOW);
+    let conversation = lead.new_conversation(&contact, &line(), brand(), 4, NOW);
     let external = External {
         contact: lead.contact,
         shown: ContactRef::Cellphone(phone()),
@@ -427,13 +417,17 @@ fn a_lead_opens_an_unassigned_conversation_with_one_message_in_status_sending() 
         expires_at: None,
     };
     assert_eq!(conversation, expected);
-    assert_eq!((message.id, message.conversation, message.seq), (lead.message, lead.conversation, 1));
-    assert_eq!((message.sent_by, message.reply_to, message.version), (SentBy::Lead, None, 1));
+    let message = lead.message_in(&conversation, &contact, template().bare_content(NOW), 7, NOW).unwrap();
+    assert_eq!((message.id, message.conversation, message.seq), (lead.message, lead.conversation, 7));
+    assert_eq!((message.sent_by, message.lead, message.version), (SentBy::Lead, Some(lead.id), 1));
     assert_eq!(message.content, Content::Template(template().bare_content(NOW)));
-    assert_eq!((message.status(), message.parts.len()), (MessageStatus::Sending, 1));
+    assert_eq!((message.status(), message.parts.len()), (MessageStatus::Queued, 1));
     assert_eq!((message.created_at, &message.progress), (NOW, &Progress::default()));
-    let waits = Brand { ..Brand::new(BrandId::parse("other").unwrap(), workspace(), "x", NOW).unwrap() };
-    let of_other = Lead { brand: waits.id.clone(), ..lead };
-    let opened = opening(&of_other, None);
-    assert_eq!(opened.conversation.externals[0].brand, waits.id, "the lead's brand, not the line's");
+    // Nobody else in the conversation gets it, and nobody gets it if the contact has left.
+    let mut joined = conversation.clone();
+    joined.externals.push(External { contact: stranger(), ..conversation.externals[0].clone() });
+    let message = lead.message_in(&joined, &contact, template().bare_content(NOW), 1, NOW).unwrap();
+    assert_eq!(message.recipients.iter().map(|to| to.contact).collect::<Vec<_>>(), [contact.id]);
+    joined.externals.remove(0);
+    assert_eq!(lead.message_in(&joined, &contact, template().bare_content(NOW), 1, NOW), None);
 }

@@ -88,6 +88,7 @@ impl Arrival {
             conversation: conversation.id,
             seq,
             sent_by: SentBy::Customer,
+            lead: None,
             content: Content::Received(self.received.clone()),
             reply_to: self.reply_to,
             recipients: vec![],

@@ -21,6 +21,8 @@ use crate::contact::Contact;
 use crate::contact::address::Address;
 use crate::conversation::{Conversation, ConversationStatus, OnboardingPlan, Recipient};
 use crate::ids::{ContactId, MessageId};
+use crate::lead::Lead;
+use crate::lead::capture::Capture;
 use crate::media::Attached;
 use crate::message::{Content, Message, MessageBody, MessageStatus, Piece, SentBy};
 use crate::retry::Jitter;
@@ -58,6 +60,8 @@ pub struct MessageKnown<'a> {
     pub line: Option<&'a Line>,
     /// The template, if the message is one.
     pub template: Option<&'a Template>,
+    /// The lead and the settings of lead capture, if the message is a lead's.
+    pub lead: Option<(Option<&'a Lead>, Option<&'a Capture>)>,
     /// The recipient's choices about templates, for each of the ids that are known. They count only for templates.
     pub choices: &'a [Choices],
     /// The present time.
@@ -172,6 +176,16 @@ impl Message {
         let category = known.template.and_then(|template| template.category);
         if let Some(code) = Choices::refusal(known.choices, category, Some(&line.channel)) {
             return never(PartError::of(code));
+        }
+        if let Some((lead, capture)) = known.lead {
+            if !capture.is_some_and(|capture| capture.enabled) {
+                return never(PartError::of(PartError::CAPTURE_DISABLED));
+            }
+            let Some(lead) = lead else { return never(PartError::of(PartError::NO_CONSENT)) };
+            // The consent covers the number of the lead.
+            if contact.phone_keys().all(|key| key != lead.cellphone.key()) {
+                return never(PartError::of(PartError::NUMBER_CHANGED));
+            }
         }
         let Some(template) = known.template else { return never(PartError::of(PartError::NO_TEMPLATE)) };
         let Some(status) = template.status(&line.business_account) else {
@@ -292,6 +306,7 @@ impl OnboardingPlan {
             conversation: self.conversation,
             seq: self.done as u64 + 1,
             sent_by: SentBy::Onboarding,
+            lead: None,
             parts: content.parts_for(&self.recipients),
             content,
             reply_to: None,

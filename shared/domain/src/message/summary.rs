@@ -153,6 +153,7 @@ mod tests {
             conversation: ConversationId::from_uuid(id),
             seq: 1,
             sent_by: SentBy::Api,
+            lead: None,
             content: Content::Written { body: None, media: vec![], broadcast: false },
             reply_to: None,
             recipients: vec![],

@@ -196,6 +196,7 @@ fn a_message_goes_to_all_customers_and_an_internal_note_to_nobody() {
             conversation: id(ConversationId::from_uuid, 3),
             seq: 4,
             sent_by: SentBy::Api,
+            lead: None,
             content: written(body("hello"), &[image()]),
             reply_to: Some(id(MessageId::from_uuid, 8)),
             recipients: message.recipients.clone(),

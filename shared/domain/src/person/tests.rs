@@ -65,6 +65,7 @@ fn message(recipients: &[u128], created_at: Timestamp) -> Message {
         conversation: ConversationId::from_uuid(Uuid::from_u128(3)),
         seq: 1,
         sent_by: SentBy::Api,
+        lead: None,
         content: Content::Written { body: None, media: vec![], broadcast: !recipients.is_empty() },
         reply_to: None,
         recipients: recipients.iter().map(recipient).collect(),
@@ -126,7 +127,7 @@ fn a_conversation_that_a_person_leaves_loses_its_name_once() {
     assert!(ana.left(&conversation(&[11], Some("Ana and Bob")), NOW).is_some(), "the name may name Ana");
 }
 
-pub(super) fn lead(cellphone: &str, contact: u128) -> Lead {
+pub(crate) fn lead(cellphone: &str, contact: u128) -> Lead {
     Lead {
         id: LeadId::from_uuid(Uuid::from_u128(5)),
         workspace_id: WORKSPACE,
@@ -151,7 +152,7 @@ pub(super) fn lead(cellphone: &str, contact: u128) -> Lead {
         opened: true,
         state: LeadState::Sent,
         error: None,
-        progress: Progress::default(),
+        message_version: None,
         created_at: NOW,
         updated_at: NOW,
         version: 1,

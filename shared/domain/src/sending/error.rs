@@ -34,6 +34,10 @@ impl PartError {
     pub const OPTED_OUT_MARKETING: &'static str = "OPTED_OUT_MARKETING";
     /// The customer last wrote more than 24 hours ago, so the provider takes only templates.
     pub const OUTSIDE_WINDOW: &'static str = "OUTSIDE_WINDOW";
+    /// Lead capture was disabled after the lead was accepted.
+    pub const CAPTURE_DISABLED: &'static str = "CAPTURE_DISABLED";
+    /// The contact no longer has the number of the lead, so another person could get the message.
+    pub const NUMBER_CHANGED: &'static str = "NUMBER_CHANGED";
     /// The conversation was blocked before the part was sent.
     pub const BLOCKED: &'static str = "BLOCKED";
     /// The retry period is over.

@@ -37,6 +37,7 @@ const OWN: &[(&str, &str)] = &[
         PartError::INTERRUPTED,
         "the sender was interrupted: nobody knows whether the person received the message",
     ),
+    (PartError::NUMBER_CHANGED, "the contact no longer has the number of the lead"),
     (PartError::NOT_DELIVERED, "WhatsApp reported that the message was not delivered, without a code"),
     (PartError::NO_CONSENT, "the visitor did not give consent"),
     (PartError::CAPTURE_DISABLED, "lead capture was disabled before the message was sent"),

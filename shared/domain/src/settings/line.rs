@@ -164,6 +164,12 @@ impl Lines {
         }
     }
 
+    /// The workspace's default line, otherwise its oldest.
+    pub fn default_or_oldest(&self) -> Option<&Line> {
+        let default = self.default.as_ref().and_then(|channel| self.line(channel));
+        default.or_else(|| self.lines.iter().min_by_key(|line| (line.created_at, &line.channel)))
+    }
+
     /// The line with this id.
     pub fn line(&self, channel: &ChannelId) -> Option<&Line> {
         self.lines.iter().find(|line| line.channel == *channel)

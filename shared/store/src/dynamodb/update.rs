@@ -56,12 +56,6 @@ impl RowUpdate {
         self.name(name)
     }
 
-    /// Removes an entry of a map attribute.
-    pub(crate) fn remove_within(mut self, map: &str, name: &str) -> Self {
-        self.removes.push(format!("#{map}.#{name}"));
-        self.name(map).name(name)
-    }
-
     /// Adds to a number; an absent attribute counts as 0.
     pub(crate) fn add(mut self, name: &str, value: AttributeValue) -> Self {
         self.adds.push(format!("#{name} :{name}Added"));

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use domain::lead::captcha::Score;
 use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName, Utm};
-use domain::sending::{PartError, Progress};
+use domain::sending::PartError;
 use domain::{BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadState, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, PK, check_schema, row, s, struct_of, text, unreadable};
 use crate::dynamodb::write::LAST_REQUEST;
-use crate::lanes::progress_field::ProgressField;
+use crate::messages::row::ErrorFields;
 use crate::{StoreError, keys};
 
 /// A lead's row as `request_id` writes it, without its place in the due index.
@@ -58,10 +58,10 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
         contact: row.contact_id,
         conversation: row.conversation_id,
         message: row.message_id,
+        message_version: row.message_version,
         opened: row.opened,
         state: row.state.stage,
         error: row.error,
-        progress: row.progress,
         created_at: row.created_at,
         updated_at: row.updated_at,
         version: row.version,
@@ -94,7 +94,7 @@ pub(crate) fn is_indexed(state: LeadState) -> bool {
     }
 }
 
-/// `W#L#<lead id>` / `L`. The row is written four times, each time as a whole. It contains no value twice, so
+/// `W#L#<lead id>` / `L`. The row is written three times. It contains no value twice, so
 /// it seldom exceeds one kilobyte, the size of a write unit, unless the text of the consent is long.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -115,13 +115,13 @@ struct LeadRow {
     conversation_id: ConversationId,
     #[serde(with = "fields::text")]
     message_id: MessageId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message_version: Option<u64>,
     opened: bool,
     #[serde(flatten)]
     state: StateFields,
-    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    #[serde(flatten, with = "fields::Shaped::<ErrorFields>")]
     error: Option<PartError>,
-    #[serde(with = "ProgressField")]
-    progress: Progress,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::text")]
@@ -160,10 +160,10 @@ impl From<&Lead> for LeadRow {
             contact_id: lead.contact,
             conversation_id: lead.conversation,
             message_id: lead.message,
+            message_version: lead.message_version,
             opened: lead.opened,
             state: StateFields::of(lead.state),
             error: lead.error.clone(),
-            progress: lead.progress.clone(),
             created_at: lead.created_at,
             updated_at: lead.updated_at,
             version: lead.version,

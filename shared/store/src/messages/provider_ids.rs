@@ -50,15 +50,6 @@ impl Store {
         }
     }
 
-    /// Deletes the row of an id that the part does not have, or is about to lose. If it cannot be deleted, this is
-    /// logged, and the row stays until it expires. One round trip.
-    pub async fn forget_provider_id(&self, of: &Message, id: &str) {
-        if let Err(error) = self.drop_provider_id(of.workspace_id, id).await {
-            let (workspace, cause) = (of.workspace_id, error_chain(&error));
-            tracing::warn!(workspace = %workspace, messageId = %of.id, cause, "provider's id not deleted");
-        }
-    }
-
     /// Deletes the row of a part's id if the message was erased while the call was made: an erasure finds the
     /// row by the message. One round trip, or two.
     pub async fn drop_provider_id_if_erased(&self, of: &Message, end: &End) -> Result<(), StoreError> {

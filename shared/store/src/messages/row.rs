@@ -10,8 +10,8 @@ use domain::message::{Content, SentBy};
 use domain::sending::{PartError, Progress};
 use domain::settings::template::{Parameters, Shown, TemplateContent};
 use domain::{
-    ChannelId, ContactId, ConversationId, Message, MessageBody, MessageId, MessageStatus, Part, Recipient,
-    TemplateCategory, TemplateId, Timestamp, WorkspaceId,
+    ChannelId, ContactId, ConversationId, LeadId, Message, MessageBody, MessageId, MessageStatus, Part,
+    Recipient, TemplateCategory, TemplateId, Timestamp, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +110,8 @@ struct MessageRow {
     seq: u64,
     #[serde(with = "fields::text")]
     sent_by: SentBy,
+    #[serde(rename = "leadId", with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    lead: Option<LeadId>,
     #[serde(with = "ContentField")]
     content: Content,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
@@ -198,7 +200,7 @@ struct PartField {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ErrorFields {
+pub(crate) struct ErrorFields {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -279,6 +281,7 @@ mod tests {
             conversation: id(ConversationId::from_uuid, 3),
             seq: 4,
             sent_by: SentBy::Api,
+            lead: None,
             content,
             reply_to: Some(id(MessageId::from_uuid, 5)),
             recipients: vec![recipient()],
@@ -418,6 +421,7 @@ mod tests {
     fn a_message_read_from_its_row_is_unchanged() {
         let plain = Message {
             sent_by: SentBy::Onboarding,
+            lead: None,
             reply_to: None,
             recipients: vec![],
             parts: vec![],

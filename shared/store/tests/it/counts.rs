@@ -384,21 +384,17 @@ async fn after_any_history_a_summary_equals_the_count_of_its_messages() {
 #[tokio::test]
 async fn the_message_of_a_lead_is_counted_with_its_lane() {
     let world = World::start().await;
-    let line = world.line("1", |_| ()).await;
+    world.line("1", |_| ()).await;
     let lead = world.lead("+12025550101", |_| ()).await;
     let store = world.db.store();
     let lane = LaneId::Lead(lead.workspace_id, lead.id);
     let Lease::Taken(leased) = store.lease_lane(lane, LEASE).await.unwrap() else { panic!("it is free") };
     let leased = LeasedLead::of(&leased).unwrap();
-    let template = TemplateId::from_uuid(Uuid::from_u128(7));
-    let template = World::content(Requested { template, parameters: Parameters::new() });
-    let opening = lead.opening(None, &line, template, 1, store.now());
-    let begun = leased.lead.begun(opening.contact.id, leased.lease, store.now());
-    let choices = store.choices_seen(lead.workspace_id, &lead.cellphone).await.unwrap();
-    store.open_lead(&leased, &begun, &opening, None, &choices, LEASE).await.unwrap();
+    let (next, opening) = world.opening(&lead, None).await;
+    store.open_lead(&leased, &next, &opening, LEASE, LEASE).await.unwrap();
     world.db.forget_calls();
     let tally = store.tally(lead.workspace_id, lead.conversation, store.now()).await.unwrap();
-    let Message { created_at, .. } = opening.message;
+    let Message { created_at, .. } = opening.message.unwrap();
     let one = Tally { outbound: 1, first: Some(created_at), last: Some(created_at), ..Tally::default() };
     assert_eq!((tally, world.db.calls().len()), (one, 1));
 }

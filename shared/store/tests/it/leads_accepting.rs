@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::lead::captcha::{Score, Threshold};
 use domain::lead::capture::LeadCaps;
-use domain::lead::{ConsentClaim, ConsentText, LandingUri, LeadName, NotSent, Utm, VisitorSeen};
+use domain::lead::{ConsentClaim, ConsentText, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::sending::PartError;
 use domain::{
     BrandId, Capture, CaptureKey, Cellphone, LaneId, Lead, LeadId, LeadRequest, LeadState, Secret,
@@ -13,8 +13,8 @@ use domain::{
 use harness::{Fault, TestClock, TestDb, trips};
 use serde_json::Value;
 use store::{
-    LeadAccepted, LeadDuplicates, LeadRecorded, LeadTraits, Lease, LeaseAfter, LeasedLead, Store, StoreError,
-    Table,
+    LeadAccepted, LeadDuplicates, LeadOpening, LeadRecorded, LeadTraits, Lease, LeasedLead, Store,
+    StoreError, Table,
 };
 
 use crate::support::{OTHER, WORKSPACE};
@@ -362,25 +362,19 @@ async fn the_consent_of_a_lead_stays_in_every_state() {
     };
     let held = leased().await;
     stays(LeadState::Queued).await;
-    let (now, store) = (db.store().now(), db.store());
-    let begun = held.lead.begun(held.lead.contact, held.lease, now);
-    assert_eq!(
-        store.record_lead(&held, &begun, None, LeaseAfter::Kept, SECOND).await.unwrap(),
-        LeadRecorded::Done
-    );
-    stays(LeadState::Sending).await;
-    let (failed, _) = begun.not_sent(NotSent::Failed(PartError::of(PartError::NO_LINE)), now);
-    assert_eq!(
-        store.record_lead(&held, &failed, None, LeaseAfter::Released(None), SECOND).await.unwrap(),
-        LeadRecorded::Done
-    );
+    let (now, store, nothing) = (db.store().now(), db.store(), LeadOpening::default());
+    let record = async |held: &LeasedLead, next: &Lead| {
+        let recorded = store.open_lead(held, next, &nothing, SECOND, SECOND).await;
+        assert_eq!(recorded.unwrap(), LeadRecorded::Done);
+    };
+    let no_line = Some(PartError::of(PartError::NO_LINE));
+    record(&held, &held.lead.opened_for(held.lead.contact, None, no_line, now)).await;
     stays(LeadState::Failed).await;
     let seen = store.lead(WORKSPACE, first.id).await.unwrap().unwrap();
-    assert!(store.retry_lead(&seen, &seen.retried(now).unwrap()).await.unwrap());
+    assert!(store.retry_lead(&seen, &seen.retried(seen.message, now).unwrap()).await.unwrap());
     stays(LeadState::Queued).await;
     let held = leased().await;
-    let (suppressed, _) = held.lead.not_sent(NotSent::Suppressed(PartError::of(PartError::OPTED_OUT)), now);
-    store.record_lead(&held, &suppressed, None, LeaseAfter::Released(None), SECOND).await.unwrap();
+    record(&held, &held.lead.suppressed(PartError::of(PartError::OPTED_OUT), now)).await;
     stays(LeadState::Suppressed).await;
 }
 

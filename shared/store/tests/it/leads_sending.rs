@@ -1,22 +1,17 @@
-//! Sending leads, the operators' list of leads, and opt-outs.
+//! Leads under a lease, leads that follow their messages, the operators' list of leads, and opt-outs.
 
 use std::time::Duration;
 
 use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::contact::search::SearchQuery;
-use domain::lead::{LeadOpening, NotSent};
-use domain::retry::Jitter;
-use domain::sending::{End, PartError, SendSchedule};
-use domain::settings::template::Requested;
+use domain::sending::PartError;
 use domain::{
-    Cellphone, Contact, Conversation, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus,
-    PersonName, ProviderUserId, Rest, TemplateId, Timestamp, WorkspaceId,
+    Cellphone, Contact, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageId, MessageStatus,
+    PersonName, ProviderUserId, Timestamp, WorkspaceId,
 };
 use harness::{Death, Fault, OptedOut, TestClock, TestDb, World, trips};
 use serde_json::{Value, json};
-use store::{
-    ChoicesSeen, ContactQuery, Created, LeadRecorded, Lease, LeaseAfter, LeasedLead, Replaced, Store, Table,
-};
+use store::{ContactQuery, Created, LeadOpening, LeadRecorded, Lease, LeasedLead, Replaced, Store, Table};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -58,44 +53,11 @@ impl Leads {
         }
     }
 
-    async fn opening(&self, lead: &Lead, found: Option<&Contact>) -> LeadOpening {
-        let lines = self.store().lines(self.world.workspace).await.unwrap();
-        let parameters = [].into();
-        let template = Requested { template: TemplateId::from_uuid(Uuid::from_u128(7)), parameters };
-        lead.opening(found, &lines.lines[0], World::content(template), 1, self.store().now())
-    }
-
-    /// The choices of the lead's number as they are now.
-    async fn choices(&self) -> ChoicesSeen {
-        self.store().choices_seen(self.world.workspace, &self.lead.cellphone).await.unwrap()
-    }
-
-    /// Records the start of a lead's first call under a lease. `found` is the contact as it was read.
+    /// Opens a lead under a lease.
     async fn open(&self, leased: &LeasedLead, found: Option<&Contact>) -> (LeadRecorded, Lead) {
-        let opening = self.opening(&leased.lead, found).await;
-        let begun = leased.lead.begun(opening.contact.id, leased.lease, self.store().now());
-        let (store, choices) = (self.store(), self.choices().await);
-        let opened = store.open_lead(leased, &begun, &opening, found, &choices, RETRY_FOR).await.unwrap();
-        (opened, begun)
-    }
-
-    /// A lead under a lease whose first call has started.
-    async fn begun(&self) -> LeasedLead {
-        let mut leased = self.taken().await;
-        let (opened, begun) = self.open(&leased, None).await;
-        assert_eq!(opened, LeadRecorded::Done);
-        leased.lead = begun;
-        leased
-    }
-
-    async fn record(&self, leased: &LeasedLead, end: End) -> (LeadRecorded, Lead) {
-        let message = self.message().await;
-        let (next, word) = ended(&leased.lead, end);
-        let said = word.of(&message, self.store().now());
-        let both = said.as_ref().map(|said| (&message, said));
-        let rest = next.progress.next_at.map_or(Rest::Done, Rest::Closed);
-        let step = LeaseAfter::Released(rest.plan(FIRST_DUE, self.store().now()));
-        (self.store().record_lead(leased, &next, both, step, RETRY_FOR).await.unwrap(), next)
+        let (next, opening) = self.world.opening(&leased.lead, found).await;
+        let opened = self.store().open_lead(leased, &next, &opening, FIRST_DUE, RETRY_FOR).await.unwrap();
+        (opened, next)
     }
 
     async fn stored(&self) -> Lead {
@@ -105,10 +67,6 @@ impl Leads {
     async fn message(&self) -> Message {
         let Lead { workspace_id, conversation, message, .. } = self.lead;
         self.store().message(workspace_id, conversation, message).await.unwrap().unwrap()
-    }
-
-    async fn conversation(&self) -> Option<Conversation> {
-        self.store().conversation(self.lead.workspace_id, self.lead.conversation).await.unwrap()
     }
 
     fn row(&self) -> Value {
@@ -144,21 +102,13 @@ fn is_hint(row: &Value) -> bool {
     ["term", "phone"].contains(&row["kind"]["S"].as_str().unwrap())
 }
 
-fn ended(lead: &Lead, end: End) -> (Lead, domain::lead::MessageUpdate) {
-    lead.ended(end, &SendSchedule::recommended(), Jitter::NONE, TestClock::START)
-}
-
-fn sent() -> End {
-    End::Sent("wamid.1".to_owned())
-}
-
-/// A contact and its identity; a conversation and two lists; a message and a lane.
-const OPENED: [usize; 3] = [2, 3, 2];
+/// A contact and its identity; a conversation and two lists; a message, its entry and a lane.
+const OPENED: [usize; 3] = [2, 3, 3];
 /// Three forms of the number and two names.
 const HINTS: usize = 5;
 
 #[tokio::test]
-async fn a_missing_or_finished_lead_is_not_leased() {
+async fn a_missing_or_judged_lead_is_not_leased() {
     let leads = Leads::start().await;
     let (workspace, nobody) = (leads.world.workspace, LeadId::from_uuid(Uuid::from_u128(1)));
     let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
@@ -168,42 +118,46 @@ async fn a_missing_or_finished_lead_is_not_leased() {
     }
     let rows = leads.db().rows(Table::Leads);
     assert_eq!(rows.iter().filter(|row| row["sk"]["S"] == "L").count(), 1, "none is made by asking");
-    let leased = leads.begun().await;
-    leads.record(&leased, sent()).await;
-    assert_eq!(leads.lease().await, Lease::Finished);
+    let leased = leads.taken().await;
+    leads.open(&leased, None).await;
+    assert_eq!((leads.stored().await.state, leads.lease().await), (LeadState::Sending, Lease::Finished));
 }
 
 #[tokio::test]
-async fn the_start_of_the_first_call_creates_all_rows_of_the_lead_in_two_round_trips() {
+async fn the_opening_writes_all_rows_of_the_lead_in_two_round_trips() {
     let leads = Leads::start().await;
     let leased = leads.taken().await;
-    let opening = leads.opening(&leased.lead, None).await;
+    let (next, opening) = leads.world.opening(&leased.lead, None).await;
     leads.store().workspace(leads.world.workspace).await.unwrap();
-    let begun = leased.lead.begun(opening.contact.id, leased.lease, leads.store().now());
-    let choices = leads.choices().await;
     leads.db().forget_calls();
-    let opened = leads.store().open_lead(&leased, &begun, &opening, None, &choices, RETRY_FOR).await.unwrap();
+    let opened = leads.store().open_lead(&leased, &next, &opening, FIRST_DUE, RETRY_FOR).await.unwrap();
     let calls: Vec<String> = leads.db().calls().into_iter().map(|call| call.operation).collect();
     assert_eq!(opened, LeadRecorded::Done);
     assert_eq!(calls, ["BatchWriteItem", "TransactWriteItems"], "what it is found by, and all the rest");
-    assert_eq!((leads.stored().await, leads.opened(), leads.hints()), (begun, OPENED, HINTS));
-    assert_eq!(leads.found().await, [opening.contact.id]);
-    assert_eq!(leads.conversation().await, Some(opening.conversation));
-    assert_eq!(leads.message().await, opening.message);
-    let contact = leads.store().contact(leads.world.workspace, opening.contact.id).await.unwrap();
-    assert_eq!(contact, Some(opening.contact));
+    assert_eq!((leads.stored().await, leads.opened(), leads.hints()), (next.clone(), OPENED, HINTS));
+    assert_eq!(leads.found().await, [next.contact]);
+    let conversation = leads.store().conversation(leads.world.workspace, leads.lead.conversation).await;
+    assert_eq!(conversation.unwrap(), opening.conversation);
+    assert_eq!(Some(leads.message().await), opening.message);
+    let contact = leads.store().contact(leads.world.workspace, next.contact).await.unwrap();
+    assert_eq!(contact, opening.contact.map(|(_, contact)| contact));
     let lane =
         leads.store().lane_state(leads.world.workspace, leads.lead.conversation).await.unwrap().unwrap();
-    assert_eq!((lane.seq, lane.lease, lane.due_at, lane.open.entries), (1, None, None, vec![]));
-    assert_eq!(leads.lease().await, Lease::Held, "the lease stays");
+    let due_at = leads.store().now().plus(FIRST_DUE);
+    assert_eq!((lane.seq, lane.lease, lane.due_at), (1, None, Some(due_at)));
+    assert_eq!(lane.open.entries.iter().map(|entry| entry.message).collect::<Vec<_>>(), [next.message]);
+    assert_eq!((leads.due().await, leads.row().get("lease")), (vec![], None), "the lease is over");
 }
 
 #[tokio::test]
-async fn sending_never_changes_the_consent_or_the_data_of_a_lead() {
+async fn nothing_that_happens_to_a_lead_changes_its_consent_or_its_data() {
     let leads = Leads::start().await;
     let before = leads.row();
-    let leased = leads.begun().await;
-    leads.record(&leased, sent()).await;
+    let leased = leads.taken().await;
+    leads.open(&leased, None).await;
+    let mut message = leads.message().await;
+    (message.parts[0].status, message.version) = (MessageStatus::Sent, 2);
+    leads.store().follow_message(&message).await.unwrap();
     let after = leads.row();
     let constant = [
         "consent",
@@ -227,7 +181,7 @@ async fn sending_never_changes_the_consent_or_the_data_of_a_lead() {
 }
 
 #[tokio::test]
-async fn a_start_whose_answer_is_lost_several_times_is_recognised() {
+async fn an_opening_whose_answer_is_lost_several_times_is_recognised() {
     // The SDK makes three attempts; the fourth is a new transaction.
     for (fault, times) in
         [(Fault::AnswerLost, 1), (Fault::AnswerLost, 4), (Fault::Conflict, 3), (Fault::ItemThrottled, 3)]
@@ -235,99 +189,53 @@ async fn a_start_whose_answer_is_lost_several_times_is_recognised() {
         let leads = Leads::start().await;
         let leased = leads.taken().await;
         leads.db().fail("TransactWriteItems", fault, times);
-        let (opened, begun) = leads.open(&leased, None).await;
-        assert_eq!((opened, leads.stored().await), (LeadRecorded::Done, begun), "{fault:?} {times}");
+        let (opened, next) = leads.open(&leased, None).await;
+        assert_eq!((opened, leads.stored().await), (LeadRecorded::Done, next), "{fault:?} {times}");
         assert_eq!(leads.opened(), OPENED);
     }
 }
 
 #[tokio::test]
-async fn only_one_of_two_senders_that_assume_the_lease_starts_and_records() {
+async fn only_one_of_two_visitors_that_assume_the_lease_opens_the_lead() {
     let leads = Leads::start().await;
     let late = leads.taken().await;
     leads.db().clock().advance(LEASE + Duration::from_millis(1));
-    let mut mine = leads.taken().await;
+    let mine = leads.taken().await;
     assert_eq!(leads.open(&late, None).await.0, LeadRecorded::Lost);
     assert_eq!(leads.opened(), [0, 0, 0]);
-    let (opened, begun) = leads.open(&mine, None).await;
+    let (opened, next) = leads.open(&mine, None).await;
     assert_eq!((opened, leads.open(&late, None).await.0), (LeadRecorded::Done, LeadRecorded::Lost));
-    assert_eq!(leads.record(&late, sent()).await.0, LeadRecorded::Lost);
-    let without = late.lead.not_sent(NotSent::Failed(PartError::of("x")), TestClock::START).0;
-    let record =
-        leads.store().record_lead(&late, &without, None, LeaseAfter::Released(None), RETRY_FOR).await;
+    let suppressed = late.lead.suppressed(PartError::of("x"), TestClock::START);
+    let nothing = LeadOpening::default();
+    let record = leads.store().open_lead(&late, &suppressed, &nothing, FIRST_DUE, RETRY_FOR).await;
     assert_eq!(record.unwrap(), LeadRecorded::Lost);
-    assert_eq!((leads.stored().await, leads.opened()), (begun.clone(), OPENED));
-    assert_eq!(leads.message().await.status(), MessageStatus::Sending);
-
-    mine.lead = begun;
-    let (recorded, next) = leads.record(&mine, sent()).await;
-    assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next));
-    assert_eq!(
-        leads.record(&mine, End::Unknown(PartError::of("x"))).await.0,
-        LeadRecorded::Lost,
-        "given back"
-    );
-    assert_eq!(leads.message().await.status(), MessageStatus::Sent);
+    assert_eq!((leads.stored().await, leads.opened()), (next, OPENED));
 }
 
 #[tokio::test]
-async fn the_start_of_a_call_is_taken_back_whether_it_was_recorded_or_arrives_late() {
-    for recorded in [true, false] {
-        let leads = Leads::start().await;
-        let leased = leads.taken().await;
-        let begun = if recorded { Some(leads.open(&leased, None).await.1) } else { None };
-        leads.db().clock().advance(Duration::from_secs(1));
-        leads.db().forget_calls();
-        let at_once = Rest::Closed(leads.store().now()).plan(Duration::ZERO, leads.store().now());
-        assert!(leads.store().take_back_lead_begin(&leased, at_once, RETRY_FOR).await.unwrap());
-        assert_eq!(trips(&leads.db().calls()), 1);
-        let stored = leads.stored().await;
-        let mut expected = begun.unwrap_or_else(|| leased.lead.clone());
-        expected.progress.calling = None;
-        assert_eq!(stored, expected);
-        assert_eq!(leads.due().await.len(), 1, "at once");
-        assert!(leads.row().get("lease").is_none() && leads.row().get("leaseUntil").is_none());
-
-        // A start that was in flight all that time is refused.
-        assert_eq!(leads.open(&leased, None).await.0, LeadRecorded::Lost);
-        let late = leased.lead.begun(leased.lead.contact, leased.lease, TestClock::START);
-        let late =
-            leads.store().record_lead(&leased, &late, None, LeaseAfter::Kept, RETRY_FOR).await.unwrap();
-        assert_eq!((late, leads.stored().await), (LeadRecorded::Lost, expected.clone()));
-        assert_eq!(leads.opened(), if recorded { OPENED } else { [0, 0, 0] });
-        assert_eq!(leads.taken().await.lead, expected);
-    }
-}
-
-#[tokio::test]
-async fn a_sender_cannot_take_back_the_start_of_another_sender() {
+async fn a_suppressed_lead_is_one_write_and_creates_nothing() {
     let leads = Leads::start().await;
-    let late = leads.taken().await;
-    leads.db().clock().advance(LEASE + Duration::from_millis(1));
-    let mine = leads.begun().await;
-    assert!(!leads.store().take_back_lead_begin(&late, None, RETRY_FOR).await.unwrap());
-    assert_eq!(leads.stored().await, mine.lead);
+    let leased = leads.taken().await;
+    let next = leased.lead.suppressed(PartError::of(PartError::OPTED_OUT), leads.store().now());
+    leads.db().forget_calls();
     leads.db().fail("UpdateItem", Fault::AnswerLost, 4);
-    assert!(leads.store().take_back_lead_begin(&mine, None, RETRY_FOR).await.unwrap(), "it is known again");
-    assert_eq!(leads.stored().await.progress.calling, None);
+    let record = leads.store().open_lead(&leased, &next, &LeadOpening::default(), FIRST_DUE, RETRY_FOR).await;
+    assert_eq!(record.unwrap(), LeadRecorded::Done, "its answer was lost");
+    assert!(leads.db().calls().iter().all(|call| call.operation == "UpdateItem"));
+    assert_eq!((leads.stored().await, leads.opened()), (next, [0, 0, 0]));
+    assert_eq!(leads.row()["state"]["S"], "SUPPRESSED");
 }
 
 #[tokio::test]
-async fn a_sender_that_dies_before_the_contact_is_stored_leaves_nothing_that_a_search_shows() {
-    for death in [Death::Before, Death::After] {
+async fn a_visitor_that_dies_before_the_contact_is_stored_leaves_nothing_that_a_search_shows() {
+    for (death, calls) in [(Death::Before, 1), (Death::After, 0)] {
         let leads = Leads::start().await;
         let leased = leads.taken().await;
         leads.store().workspace(leads.world.workspace).await.unwrap();
-        let opening = leads.opening(&leased.lead, None).await;
-        let begun = leased.lead.begun(opening.contact.id, leased.lease, leads.store().now());
-        let calls = match death {
-            Death::Before => 1,
-            Death::After => 0,
-        };
-        let choices = leads.choices().await;
+        let (next, opening) = leads.world.opening(&leased.lead, None).await;
         let dead = leads.db().die_after(calls, death);
         tokio::select! {
-            _ = leads.store().open_lead(&leased, &begun, &opening, None, &choices, RETRY_FOR) => panic!("it is dead"),
+            _ = leads.store().open_lead(&leased, &next, &opening, FIRST_DUE, RETRY_FOR) => panic!("it is dead"),
             _ = dead => {}
         }
         leads.db().revive();
@@ -335,82 +243,11 @@ async fn a_sender_that_dies_before_the_contact_is_stored_leaves_nothing_that_a_s
         assert_eq!(leads.found().await, [], "{death:?}");
         // The next visitor creates the same contact with these rows.
         leads.db().clock().advance(LEASE + Duration::from_millis(1));
-        let next = leads.begun().await;
+        let leased = leads.taken().await;
+        let (_, next) = leads.open(&leased, None).await;
         assert_eq!((leads.hints(), leads.opened()), (HINTS, OPENED), "{death:?}");
-        assert_eq!(leads.found().await, [next.lead.contact], "{death:?}");
+        assert_eq!(leads.found().await, [next.contact], "{death:?}");
     }
-}
-
-#[tokio::test]
-async fn a_call_starts_only_once_under_a_lease() {
-    let leads = Leads::start().await;
-    let leased = leads.begun().await;
-    let again = leased.lead.begun(leased.lead.contact, leased.lease, leads.store().now());
-    let record = leads.store().record_lead(&leased, &again, None, LeaseAfter::Kept, RETRY_FOR).await.unwrap();
-    assert_eq!((record, leads.stored().await), (LeadRecorded::Lost, leased.lead));
-}
-
-#[tokio::test]
-async fn the_end_of_a_call_is_recorded_with_its_message_and_releases_the_lead() {
-    let leads = Leads::start().await;
-    let leased = leads.begun().await;
-    leads.db().forget_calls();
-    let (recorded, next) = leads.record(&leased, sent()).await;
-    let writes: Vec<String> = leads.db().calls().into_iter().map(|call| call.operation).collect();
-    assert_eq!(
-        (recorded, writes),
-        (LeadRecorded::Done, vec!["GetItem".to_owned(), "TransactWriteItems".to_owned()])
-    );
-    assert_eq!(leads.stored().await, next);
-    let message = leads.message().await;
-    assert_eq!((message.status(), message.version), (MessageStatus::Sent, 2));
-    for name in ["lease", "leaseUntil", "dueAt", "dueShard", "error"] {
-        assert!(leads.row().get(name).is_none(), "{name}");
-    }
-    leads.db().clock().advance(FIRST_DUE + LEASE);
-    assert_eq!(leads.due().await, []);
-}
-
-#[tokio::test]
-async fn a_waiting_lead_is_released_until_its_moment() {
-    let leads = Leads::start().await;
-    let leased = leads.begun().await;
-    let (recorded, next) = leads.record(&leased, End::NotTaken).await;
-    assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next.clone()));
-    assert!(leads.row().get("lease").is_none() && leads.row().get("leaseUntil").is_none());
-    // The queue starts the next visitor; the sweeper does if that message is lost.
-    let at = next.progress.next_at.unwrap().plus(FIRST_DUE);
-    leads.db().clock().set(at.minus(Duration::from_millis(1)));
-    assert_eq!(leads.due().await, []);
-    leads.db().clock().set(at);
-    assert_eq!(leads.due().await.len(), 1);
-    assert_eq!(leads.taken().await.lead, next);
-}
-
-#[tokio::test]
-async fn a_record_whose_answer_is_lost_is_recognised_with_and_without_a_message() {
-    for end in [sent(), End::NotTaken, End::NotCalled] {
-        let leads = Leads::start().await;
-        let leased = leads.begun().await;
-        let operation = if end == sent() { "TransactWriteItems" } else { "UpdateItem" };
-        leads.db().fail(operation, Fault::AnswerLost, 4);
-        let (recorded, next) = leads.record(&leased, end.clone()).await;
-        assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next), "{end:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_message_that_changed_meanwhile_is_stale_and_the_lead_stays_as_it_was() {
-    let leads = Leads::start().await;
-    let leased = leads.begun().await;
-    let message = leads.message().await;
-    let (next, word) = ended(&leased.lead, sent());
-    let said = word.of(&message, leads.store().now()).unwrap();
-    let older = Message { version: 7, ..message };
-    let both = Some((&older, &said));
-    let record =
-        leads.store().record_lead(&leased, &next, both, LeaseAfter::Released(None), RETRY_FOR).await.unwrap();
-    assert_eq!((record, leads.stored().await), (LeadRecorded::Stale, leased.lead));
 }
 
 #[tokio::test]
@@ -436,19 +273,91 @@ async fn a_contact_changed_or_created_meanwhile_is_stale_and_nothing_is_written(
     assert_eq!(leads.stored().await, leased.lead);
     assert_eq!(leads.opened()[1..], rows[1..]);
 
-    let (opened, begun) = leads.open(&leased, Some(&next)).await;
-    assert_eq!((opened, begun.contact), (LeadRecorded::Done, next.id));
+    let (opened, after) = leads.open(&leased, Some(&next)).await;
+    assert_eq!((opened, after.contact), (LeadRecorded::Done, next.id));
     let stored = leads.store().contact(leads.world.workspace, next.id).await.unwrap();
     assert_eq!(stored, Some(next), "a contact with a name is not overwritten");
 }
 
 #[tokio::test]
+async fn a_message_whose_number_was_taken_is_stale() {
+    let leads = Leads::start().await;
+    let leased = leads.taken().await;
+    leads.open(&leased, None).await;
+    let failed = leads.stored().await;
+    let (store, mut message) = (leads.store(), leads.message().await);
+    (message.parts[0].status, message.version) = (MessageStatus::Failed, 2);
+    store.follow_message(&message).await.unwrap();
+    let seen = leads.stored().await;
+    let next = seen.retried(MessageId::from_uuid(Uuid::from_u128(5)), store.now()).unwrap();
+    assert!(store.retry_lead(&seen, &next).await.unwrap());
+    let leased = leads.taken().await;
+    let again = |seq| {
+        let message = Message { id: next.message, seq, version: 1, ..message.clone() };
+        LeadOpening { contact: None, conversation: None, message: Some(message) }
+    };
+    let sending = next.opened_for(failed.contact, Some(failed.conversation), None, store.now());
+    for (seq, expected) in [(1, LeadRecorded::Stale), (3, LeadRecorded::Stale), (2, LeadRecorded::Done)] {
+        let recorded = store.open_lead(&leased, &sending, &again(seq), FIRST_DUE, RETRY_FOR).await;
+        assert_eq!(recorded.unwrap(), expected, "{seq}");
+    }
+    assert_eq!(store.last_seq(failed.workspace_id, failed.conversation).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_lead_follows_the_latest_version_of_its_message_and_of_no_other() {
+    let leads = Leads::start().await;
+    let leased = leads.taken().await;
+    let (_, opened) = leads.open(&leased, None).await;
+    let message = leads.message().await;
+    let of = |status, version: u64, error: Option<&str>| {
+        let mut next = Message { version, ..message.clone() };
+        next.parts[0].status = status;
+        next.parts[0].error = error.map(|code| PartError::of(code).because("why"));
+        next.updated_at = message.updated_at.plus(Duration::from_secs(version));
+        next
+    };
+    let follow = async |message: &Message| {
+        leads.store().follow_message(message).await.unwrap();
+        let lead = leads.stored().await;
+        (lead.state, lead.error.map(|error| error.as_str().to_owned()), lead.message_version, lead.version)
+    };
+    let sent = (LeadState::Sent, None, Some(3), 3);
+    assert_eq!(follow(&of(MessageStatus::Sent, 3, None)).await, sent);
+    // The index of leads shows only those that ended without a message.
+    assert!(leads.row().get("state").is_none());
+    // A record comes again, or late.
+    assert_eq!(follow(&of(MessageStatus::Sent, 3, None)).await, sent);
+    assert_eq!(follow(&of(MessageStatus::Unknown, 2, Some("NO_ANSWER"))).await, sent);
+    // A later status counts.
+    let failed = (LeadState::Failed, Some("131026".to_owned()), Some(5), 4);
+    assert_eq!(follow(&of(MessageStatus::Failed, 5, Some("131026"))).await, failed);
+    assert_eq!(leads.row()["state"]["S"], "FAILED");
+    assert_eq!(leads.stored().await.error.unwrap().detail(), Some("why"));
+    assert_eq!(leads.stored().await.updated_at, message.updated_at.plus(Duration::from_secs(5)));
+    // Another message, and a message of nobody.
+    let other = Message { id: MessageId::from_uuid(Uuid::from_u128(9)), ..of(MessageStatus::Sent, 9, None) };
+    assert_eq!(follow(&other).await, failed);
+    assert_eq!(follow(&Message { lead: None, ..of(MessageStatus::Sent, 9, None) }).await, failed);
+    assert_eq!((opened.version, opened.message_version), (2, None));
+    // An erased lead is not made anew.
+    leads.store().erase_lead(&leads.stored().await).await.unwrap();
+    leads.store().follow_message(&of(MessageStatus::Sent, 9, None)).await.unwrap();
+    assert_eq!(leads.store().lead(leads.world.workspace, leads.lead.id).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_retried_lead_is_due_at_once_if_it_was_not_changed_since_it_was_read() {
     let leads = Leads::start().await;
-    let leased = leads.begun().await;
-    let (_, failed) = leads.record(&leased, End::Failed(PartError::of("131026"))).await;
+    let leased = leads.taken().await;
+    leads.open(&leased, None).await;
+    let mut message = leads.message().await;
+    (message.parts[0].status, message.version) = (MessageStatus::Failed, 2);
+    message.parts[0].error = Some(PartError::of("131026"));
+    leads.store().follow_message(&message).await.unwrap();
+    let failed = leads.stored().await;
     leads.db().clock().advance(Duration::from_secs(60));
-    let next = failed.retried(leads.store().now()).unwrap();
+    let next = failed.retried(MessageId::from_uuid(Uuid::from_u128(5)), leads.store().now()).unwrap();
     leads.db().forget_calls();
     leads.db().fail("UpdateItem", Fault::AnswerLost, 1);
     assert!(leads.store().retry_lead(&failed, &next).await.unwrap());

@@ -317,7 +317,10 @@ async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
     for (round, some) in phones.chunks(many.div_ceil(8)).enumerate() {
         accepted.extend(post_all(&stack, &capturing, some).await);
         match round % 4 {
-            0 => stack.processes_of("lead-sender").into_iter().for_each(kill),
+            0 => {
+                let senders = ["lead-sender", "message-sender"].map(|function| stack.processes_of(function));
+                senders.into_iter().flatten().for_each(kill);
+            }
             1 => _ = stack.aws(&["sqs", "purge-queue", "--queue-url", &queue]),
             2 => repeat_tasks(&stack, &capturing, &queue, accepted.values().rev().take(50)),
             _ => stack.sweep(),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use domain::sending::{PartError, Progress};
+use domain::sending::PartError;
 use domain::{Lead, LeadState, Timestamp};
 use harness::World;
 use insta::{assert_json_snapshot, assert_snapshot};
@@ -162,9 +162,6 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
         lead.opened = true;
         lead.consent.captured_at = Some(Timestamp::from_millis(1_767_323_000_000));
         lead.consent.text = domain::lead::ConsentText::parse("I agree\nto messages.").ok();
-        let (since, next_at) = (Some(lead.created_at), Some(lead.created_at.plus(Duration::from_secs(30))));
-        lead.progress =
-            Progress { failures: 1, throttled: 2, since, next_at, calling: None, is_paused: false };
     };
     let (leads, ids) = Leads::with(&[&waiting, &ended(LeadState::Failed, Some("131026"))]).await;
     let show = ["lead", "show", "--lead", &ids[0]];
@@ -190,13 +187,6 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
       "landingUri": "https://www.example.com/spring?utm_source=search",
       "messageId": "00000000-0000-4000-8000-000000000008",
       "name": "Ana Pérez",
-      "progress": {
-        "calling": null,
-        "failures": 1,
-        "nextAt": "2026-01-02T03:04:35.678Z",
-        "since": "2026-01-02T03:04:05.678Z",
-        "throttled": 2
-      },
       "requestId": "00000000-0000-4000-8000-000000000005",
       "state": "SENDING",
       "updatedAt": "2026-01-02T03:04:05.678Z",

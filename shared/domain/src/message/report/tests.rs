@@ -36,6 +36,7 @@ fn message(statuses: [MessageStatus; 2]) -> Message {
         conversation: ConversationId::from_uuid(Uuid::from_u128(3)),
         seq: 4,
         sent_by: SentBy::Api,
+        lead: None,
         content,
         reply_to: None,
         recipients,

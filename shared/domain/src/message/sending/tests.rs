@@ -5,6 +5,7 @@ use crate::choices::{ChoiceScope, opted_out_of};
 use crate::contact::address::{ProviderUserId, UserIds};
 use crate::conversation::{ContactRef, External};
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, ConversationId, MediaId, TemplateId, WorkspaceId};
+use crate::lead::capture::CaptureKey;
 use crate::media::{FileName, FileType};
 use crate::retry::RetrySchedule;
 use crate::sending::LineThrottle;
@@ -68,6 +69,7 @@ fn message(content: Content, recipients: Vec<Recipient>) -> Message {
         conversation: id(ConversationId::from_uuid, 3),
         seq: 1,
         sent_by: SentBy::Api,
+        lead: None,
         parts: content.parts_for(&recipients),
         content,
         reply_to: None,
@@ -276,6 +278,7 @@ fn known<'a>(conversation: &'a Conversation, contact: &'a Contact, line: &'a Lin
         contact: Some(contact),
         line: Some(line),
         template: None,
+        lead: None,
         choices: &[],
         now: NOW,
         window_closed: false,
@@ -432,6 +435,36 @@ fn a_templates_status_for_the_lines_account_decides() {
     let unknown = Template { states: [].into(), ..template() };
     let known = MessageKnown { template: Some(&unknown), ..known(&conversation, &named, &line) };
     assert_eq!(message.letter(0, &known), Err(never(PartError::NOT_APPROVED)));
+}
+
+#[test]
+fn a_leads_message_needs_its_consent_its_number_and_lead_capture() {
+    let (conversation, line, template) = (conversation(ConversationStatus::Active), line(), template());
+    let mut named = contact();
+    named.first_name = PersonName::parse("Ana").ok();
+    let capture = |enabled| Capture {
+        enabled,
+        ..Capture::new(id(WorkspaceId::from_uuid, 1), CaptureKey::from_entropy([1; 6]), NOW)
+    };
+    let (on, off) = (capture(true), capture(false));
+    let lead = crate::person::tests::lead(named.cellphone.as_ref().unwrap().as_str(), 7);
+    let of_other = crate::person::tests::lead("+34600111222", 7);
+    let out = [opted_out_of(ChoiceScope::All)];
+    let message = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
+    let rows = [
+        (Some(&lead), Some(&on), &[][..], None),
+        (Some(&lead), Some(&off), &[], Some("CAPTURE_DISABLED")),
+        (Some(&lead), None, &[], Some("CAPTURE_DISABLED")),
+        (None, Some(&on), &[], Some("NO_CONSENT")),
+        (Some(&of_other), Some(&on), &[], Some("NUMBER_CHANGED")),
+        (Some(&of_other), None, &out, Some("OPTED_OUT")),
+    ];
+    for (lead, capture, choices, expected) in rows {
+        let known = known(&conversation, &named, &line);
+        let known = MessageKnown { template: Some(&template), lead: Some((lead, capture)), choices, ..known };
+        let letter = message.letter(0, &known).map(|_| ());
+        assert_eq!(letter, expected.map_or(Ok(()), |word| Err(never(word))), "{expected:?}");
+    }
 }
 
 #[test]

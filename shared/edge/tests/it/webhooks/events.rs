@@ -11,7 +11,7 @@ use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::lead::captcha::Score;
 use domain::media::FileMissing;
 
-use domain::lead::{ConsentStatus, LandingUri, Utm};
+use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName, Utm};
 use domain::media::{Attached, FileName, SentAs};
 use domain::message::Draft;
 use domain::message::arrival::Arrival;
@@ -19,7 +19,7 @@ use domain::message::received::{
     Card, ChoiceKind, Degrees, Location, Order, OrderItem, Raw, Received, ReceivedContent, ReceivedText, Said,
 };
 use domain::message::summary::Tally;
-use domain::sending::{PartError, Progress};
+use domain::sending::PartError;
 use domain::{
     AttributeCategory, AttributeType, BrandId, Cellphone, ChannelId, Consent, Contact, ContactId, ContactRef,
     Conversation, ConversationId, ConversationName, ConversationStatus, Definitions, Email, EndpointId,
@@ -418,14 +418,14 @@ fn lead(state: LeadState) -> Lead {
         id: LeadId::from_uuid(uuid(9)),
         workspace_id: workspace(),
         cellphone: phone(),
-        name: None,
+        name: LeadName::read("Ana Pérez").unwrap(),
         brand: brand(),
         landing_uri: landing_uri.clone(),
         utm: Utm::of(utm).unwrap(),
         consent: Consent {
             status: ConsentStatus::Granted,
             captured_at: Some(at(0)),
-            text: None,
+            text: ConsentText::parse("I want to be contacted on WhatsApp.").ok(),
             received_at: at(0),
             landing_uri,
             address_hash: String::new(),
@@ -435,10 +435,11 @@ fn lead(state: LeadState) -> Lead {
         contact: contact_id(),
         conversation: ConversationId::from_uuid(uuid(7)),
         message: MessageId::from_uuid(uuid(8)),
-        opened: state == LeadState::Sent,
+        message_version: matches!(state, LeadState::Sent | LeadState::Failed).then_some(3),
+        opened: matches!(state, LeadState::Sent | LeadState::Failed),
         state,
-        error: None,
-        progress: Progress::default(),
+        error: (state == LeadState::Failed)
+            .then(|| PartError::of("131026").because("Message undeliverable.")),
         created_at: at(0),
         updated_at: at(0),
         version: 1,

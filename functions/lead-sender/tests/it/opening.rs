@@ -1,28 +1,18 @@
-//! The first message to a lead: its content, the rows it creates, and its cost.
+//! What a lead creates, and its cost.
 
 use std::time::Duration;
 
 use domain::contact::search::SearchQuery;
-use domain::message::{Content, Draft, SentBy};
-use domain::{
-    BrandId, ChannelId, ContactRef, ConversationStatus, LaneId, LeadId, LeadState, MessageStatus, PartId,
-    Rest,
-};
-use harness::{TestClock, World, context, fixture, trips};
+use domain::message::{Content, SentBy};
+use domain::{BrandId, ChannelId, ContactRef, ConversationStatus, LeadId, LeadState, MessageStatus};
+use harness::{Fault, TestClock, World, context, fixture, trips};
 use lambda_runtime::LambdaEvent;
-use provider::Outgoing;
-use store::{ContactQuery, ConversationLane, Lease, Released, Table};
+use store::{ContactQuery, Table};
 
-use crate::{FIRST_DUE, LEASE, LINE, PHONE, SENT, Sender, secs};
-use harness::Called;
-
-fn hello(sender: &Sender, values: &[&str]) -> Outgoing {
-    let names = ["first", "last"].map(str::to_owned).into_iter();
-    Outgoing::template(&sender.template, names.zip(values.iter().map(|value| (*value).to_owned())).collect())
-}
+use crate::{FIRST_DUE, LEASE, LINE, OPENED, PHONE, Sender, failed, secs};
 
 #[tokio::test]
-async fn a_lead_gets_one_message_in_six_round_trips() {
+async fn a_lead_is_opened_in_five_round_trips() {
     let sender = Sender::start().await;
     let id = LeadId::parse("c7e9f1a3-5b7d-4e9f-8a1c-3e5d7f9b1a2c").unwrap();
     let accepted = sender.world.lead(PHONE, |lead| lead.id = id).await;
@@ -34,29 +24,16 @@ async fn a_lead_gets_one_message_in_six_round_trips() {
     let event = LambdaEvent::new(event, context(sender.store().now(), crate::TIMEOUT));
     assert!(sender.engine.handle(event).await.unwrap().batch_item_failures.is_empty());
     let calls = sender.world.db.calls();
-    assert_eq!(trips(&calls), 6, "lease, two reads, two writes of the begin, outcome: {calls:?}");
-    assert_eq!(calls.len(), 13, "{calls:?}");
+    assert_eq!(trips(&calls), 5, "lease, two reads, search rows, opening: {calls:?}");
+    assert_eq!(calls.len(), 9, "{calls:?}");
     let reads: f64 = calls.iter().map(|call| call.read_units).sum();
     let writes: f64 = calls.iter().map(|call| call.write_units).sum();
     // The recipient was not a contact. The contact and its lookup rows are most of the cost.
-    assert_eq!((reads, writes), (9.0, 34.0));
-    assert_eq!(sender.provider.beginnings(), 1);
-
-    let expected = Called {
-        channel: LINE.to_owned(),
-        token: format!("token-of-{LINE}"),
-        to: PHONE.to_owned(),
-        what: hello(&sender, &["Ana", "Pérez"]),
-        answers: None,
-        part: PartId { conversation: accepted.conversation, message: accepted.message, part: 0 }.to_string(),
-    };
-    assert_eq!(sender.provider.calls(), [expected]);
-    let found = sender.store().provider_message(accepted.workspace_id, "wamid.1").await.unwrap();
-    assert_eq!(found, Some((accepted.conversation, accepted.message, Some(0))));
+    assert_eq!((reads, writes), (7.0, 30.0));
 
     let lead = sender.stored(id).await;
-    assert_eq!((lead.state, lead.error.clone(), lead.opened), (LeadState::Sent, None, true));
-    assert_eq!(lead.version, 3, "QUEUED, SENDING, SENT");
+    assert_eq!((lead.state, lead.error.clone(), lead.opened), (LeadState::Sending, None, true));
+    assert_eq!((lead.version, lead.message_version), (2, None));
     assert_eq!(
         (lead.contact, lead.conversation, lead.message, &lead.consent, lead.created_at),
         (accepted.contact, accepted.conversation, accepted.message, &accepted.consent, accepted.created_at)
@@ -65,10 +42,14 @@ async fn a_lead_gets_one_message_in_six_round_trips() {
     sender.assert_idle(id);
     sender.world.db.clock().advance(FIRST_DUE + LEASE);
     assert_eq!(sender.due().await, []);
+    // The conversation is due, also if the relay never queues it.
+    let due = sender.world.db.due(domain::LaneKind::Conversation).await;
+    assert_eq!(due, [domain::LaneId::Conversation(lead.workspace_id, lead.conversation)]);
+    assert_eq!(sender.counted.values()["LeadsOpened"], [1]);
 }
 
 #[tokio::test]
-async fn a_lead_creates_a_contact_a_conversation_and_a_message() {
+async fn a_lead_creates_a_contact_a_conversation_and_a_message_to_send() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.wake(id).await;
@@ -99,53 +80,13 @@ async fn a_lead_creates_a_contact_a_conversation_and_a_message() {
     assert_eq!(sender.world.db.rows(Table::Conversations).len(), 3, "by its id, among all, of the contact");
 
     let message = store.message(workspace, lead.conversation, lead.message).await.unwrap().unwrap();
-    assert_eq!((message.sent_by, message.seq, message.version), (SentBy::Lead, 1, 2));
+    assert_eq!((message.sent_by, message.lead, message.seq, message.version), (SentBy::Lead, Some(id), 1, 1));
     assert_eq!(message.content, Content::Template(sender.template.bare_content(message.created_at)));
-    assert_eq!((message.parts.len(), message.parts[0].status), (1, MessageStatus::Sent));
-    assert_eq!(message.parts[0].provider_message_id.as_deref(), Some("wamid.1"));
-    assert_eq!(
-        (
-            sender.world.db.rows_of(Table::Messages, "plan").len(),
-            sender.world.db.rows_from(Table::Messages, "M#").len()
-        ),
-        (0, 1)
-    );
-}
-
-#[tokio::test]
-async fn the_next_message_gets_the_second_number_and_is_the_only_open_one() {
-    let sender = Sender::start().await;
-    let id = sender.lead().await;
-    sender.wake(id).await;
-    let (store, workspace, lead) = (sender.store(), sender.world.workspace, sender.stored(id).await);
-    let conversation = store.conversation(workspace, lead.conversation).await.unwrap().unwrap();
-    let lane = LaneId::Conversation(workspace, lead.conversation);
-    let lease = async || match store.lease_lane(lane, LEASE).await.unwrap() {
-        Lease::Taken(leased) => *leased,
-        other => panic!("the lane exists and has no lease: {other:?}"),
-    };
-    let leased = lease().await;
-    let open = store.open_in(&ConversationLane::of(&leased).unwrap()).await.unwrap();
-    assert_eq!((open.plan, open.entries, open.more), (None, vec![], false));
-    assert_eq!(store.release_lane(&leased, Rest::Done, FIRST_DUE).await.unwrap(), Released::Done);
-
-    let reply = |draft: &mut Draft| draft.reply_to = Some(lead.message);
-    let message = sender.world.message(&conversation, Some("and now I"), vec![], reply).await;
-    assert_eq!(message.seq, 2);
-    let entries = store.open_in(&ConversationLane::of(&lease().await).unwrap()).await.unwrap().entries;
-    assert_eq!(entries.iter().map(|entry| (entry.seq, entry.message)).collect::<Vec<_>>(), [(2, message.id)]);
-}
-
-#[tokio::test]
-async fn a_lead_without_a_name_gets_its_message() {
-    let sender = Sender::start().await;
-    let id = sender.world.lead(PHONE, |lead| lead.name = None).await.id;
-    sender.wake(id).await;
-    assert_eq!(sender.state(id).await, SENT);
-    assert_eq!(sender.provider.calls()[0].what, hello(&sender, &["friend", "of ours"]));
-    let contact = sender.store().contact(sender.world.workspace, sender.stored(id).await.contact).await;
-    let contact = contact.unwrap().unwrap();
-    assert_eq!((contact.first_name, contact.last_name), (None, None));
+    assert_eq!((message.parts.len(), message.parts[0].status), (1, MessageStatus::Queued));
+    let entries = sender.world.db.rows_from(Table::Messages, "Q#");
+    assert_eq!((entries.len(), &entries[0]["messageId"]["S"]), (1, &lead.message.to_string().into()));
+    let tally = store.tally(workspace, lead.conversation, store.now()).await.unwrap();
+    assert_eq!((tally.outbound, tally.inbound), (1, 0));
 }
 
 #[tokio::test]
@@ -158,10 +99,12 @@ async fn the_message_is_sent_from_the_line_of_the_brand() {
         sender.world.lead(PHONE, |lead| lead.brand = other.clone()).await.id,
         sender.world.lead("+12025550102", |lead| lead.brand = BrandId::parse("lineless").unwrap()).await.id,
     );
-    sender.wake(of_other).await;
-    sender.wake(of_lineless).await;
-    let lines: Vec<String> = sender.provider.calls().into_iter().map(|call| call.channel).collect();
-    assert_eq!(lines, ["2", LINE], "a brand without a line uses the workspace's default line");
+    for (id, line) in [(of_other, "2"), (of_lineless, LINE)] {
+        sender.wake(id).await;
+        let message = sender.message(id).await.unwrap();
+        // A brand without a line uses the workspace's default line.
+        assert_eq!(message.recipients[0].channel.as_str(), line);
+    }
     let lead = sender.stored(of_lineless).await;
     let conversation = sender.store().conversation(lead.workspace_id, lead.conversation).await;
     assert_eq!(
@@ -178,27 +121,27 @@ async fn a_template_of_the_platform_is_usable() {
     sender.change_capture(|capture| capture.template = Some(template.id)).await;
     let id = sender.lead().await;
     sender.wake(id).await;
-    assert_eq!(sender.state(id).await, SENT);
-    assert!(
-        matches!(&sender.provider.calls()[0].what, Outgoing::Template { name, .. } if name == "platform")
-    );
+    assert_eq!(sender.message(id).await.unwrap().content.template(), Some(template.id));
 }
 
 #[tokio::test]
-async fn twenty_queue_messages_of_one_lead_make_one_call() {
+async fn twenty_queue_messages_of_one_lead_make_one_message() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let tasks = vec![crate::task(id); 20];
     assert_eq!(sender.run(&tasks).await, Vec::<String>::new());
     let one = [crate::task(id)];
     futures::future::join_all((0..20).map(|_| sender.run(&one))).await;
-    assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 1));
+    assert_eq!((sender.state(id).await, sender.world.db.rows_from(Table::Messages, "M#").len()), (OPENED, 1));
     sender.assert_idle(id);
 
     let other = sender.lead_of("+12025550102").await;
     let task = [crate::task(other)];
     futures::future::join_all((0..20).map(|_| sender.run(&task))).await;
-    assert_eq!((sender.state(other).await, sender.provider.calls().len()), (SENT, 2));
+    assert_eq!(
+        (sender.state(other).await, sender.world.db.rows_from(Table::Messages, "M#").len()),
+        (OPENED, 2)
+    );
 }
 
 #[tokio::test]
@@ -211,35 +154,40 @@ async fn a_queue_message_without_work_leaves_the_queue() {
         ["1"],
         "a message without a lead id is kept"
     );
-    assert_eq!((sender.provider.calls(), sender.world.db.rows(Table::Leads)), (vec![], vec![]));
+    assert_eq!(sender.world.db.rows(Table::Leads), Vec::<serde_json::Value>::new());
     let id = sender.lead().await;
     sender.wake(id).await;
+    let judged = sender.stored(id).await;
     sender.wake(id).await;
-    assert_eq!(sender.provider.calls().len(), 1, "a finished lead does not change");
+    assert_eq!(sender.stored(id).await, judged, "a judged lead does not change");
 }
 
 #[tokio::test]
 async fn only_the_failed_messages_of_a_batch_are_repeated() {
     let sender = Sender::start().await;
-    let (good, bad, breaks) =
-        (sender.lead().await, sender.lead_of("+12025550102").await, sender.lead_of("+12025550103").await);
+    let (good, bad) = (sender.lead().await, sender.lead_of("+12025550102").await);
     let mut row = sender.row(bad);
     row["sv"] = serde_json::json!({ "N": "99" });
     sender.world.db.import(Table::Leads, &[row]);
-    assert_eq!(sender.run(&[crate::task(good), crate::task(bad), crate::task(unknown_lead())]).await, ["1"]);
-    assert_eq!(sender.state(good).await, SENT);
-    sender.provider.then(harness::Reaction::Panics);
-    assert_eq!(sender.run(&[crate::task(breaks), crate::task(unknown_lead())]).await, ["0"]);
-
-    // The failed call may have been sent, so it is not repeated.
-    sender.world.db.clock().advance(LEASE + Duration::from_millis(1));
-    sender.wake(breaks).await;
-    assert_eq!(sender.state(breaks).await, crate::unknown(crate::INTERRUPTED));
-    assert_eq!(sender.provider.numbers(), [PHONE, "+12025550103"]);
+    assert_eq!(sender.run(&[crate::task(good), crate::task(bad)]).await, ["1"]);
+    assert_eq!(sender.state(good).await, OPENED);
 }
 
-fn unknown_lead() -> LeadId {
-    LeadId::from_uuid(uuid::Uuid::from_u128(1))
+#[tokio::test]
+async fn data_that_cannot_be_read_is_read_again_later() {
+    for operation in ["GetItem", "Query", "BatchGetItem"] {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        let before = sender.stored(id).await;
+        sender.world.db.fail(operation, Fault::Throttled, 20);
+        let failed = sender.run(&[crate::task(id)]).await;
+        sender.world.db.heal();
+        assert_eq!((failed, sender.stored(id).await), (vec!["0".to_owned()], before), "{operation}");
+        sender.sqs.take();
+        sender.world.db.clock().advance(LEASE);
+        sender.wake(id).await;
+        assert_eq!((sender.state(id).await, sender.stored(id).await.version), (OPENED, 2));
+    }
 }
 
 #[tokio::test]
@@ -251,5 +199,24 @@ async fn a_lost_queue_message_costs_only_two_minutes() {
     sender.world.db.clock().set(TestClock::START.plus(FIRST_DUE));
     assert_eq!(sender.due().await, [id]);
     sender.wake(id).await;
-    assert_eq!(sender.state(id).await, SENT);
+    assert_eq!(sender.state(id).await, OPENED);
+}
+
+#[tokio::test]
+async fn a_lead_without_a_line_of_its_brand_is_seen_by_an_agent() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    sender.world.line("2", |_| ()).await;
+    let pk = format!("{}#L", World::WORKSPACE);
+    sender.world.db.remove_row(Table::Workspaces, &pk, &format!("L#{LINE}"));
+    sender.wake(id).await;
+    let lead = sender.stored(id).await;
+    assert_eq!((sender.state(id).await, lead.opened), (failed("NO_LINE"), true));
+    let conversation = sender.store().conversation(lead.workspace_id, lead.conversation).await;
+    assert_eq!(conversation.unwrap().unwrap().externals[0].channel.as_str(), "2", "the oldest line");
+    assert_eq!(sender.world.db.rows_from(Table::Messages, "M#"), Vec::<serde_json::Value>::new());
+    // The next message of the conversation is the first one.
+    assert_eq!(sender.store().last_seq(lead.workspace_id, lead.conversation).await.unwrap(), 0);
+    sender.assert_idle(id);
+    assert_eq!(sender.counted.values()["LeadsFailed"], [1]);
 }
