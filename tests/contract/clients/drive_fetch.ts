@@ -41,8 +41,8 @@ async function main(): Promise<void> {
   const contacts = await client.GET("/service/api/v1/workspaces/{workspaceId}/contacts", {
     params: { path: workspace, query: { pageSize: 30 } },
   });
-  const { contacts: listed } = printed("listContacts", contacts, 200);
-  const [contact, second] = [listed[0], listed[listed.length - 1]];
+  const { contacts: known } = printed("listContacts", contacts, 200);
+  const [contact, second] = [known[0], known[known.length - 1]];
   if (contact === undefined || second === undefined) throw new Error("contacts are expected");
   const path = { ...workspace, contactId: contact.id };
 

@@ -130,7 +130,7 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         ),
         EventType::LeadSent => tell(LeadState::Sent, 5, "The first message to a lead was sent."),
         EventType::LeadFailed => tell(
-            LeadState::Suppressed,
+            LeadState::Failed,
             4,
             "The first message to a lead was not sent (`FAILED`), must not be sent (`SUPPRESSED`), or has an unknown \
              outcome (`UNKNOWN`): `state` says which.",
