@@ -30,7 +30,7 @@ pub(crate) enum Verb {
         #[command(flatten)]
         to: Destination,
     },
-    /// Show a lead: its consent and its progress.
+    /// Show a lead: its consent and what became of it.
     Show(OneLead),
     /// Retry a FAILED or UNKNOWN lead immediately.
     Retry {

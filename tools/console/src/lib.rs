@@ -149,7 +149,7 @@ nouns! {
     Message(message);
     /// Lead capture: how a workspace's landing pages send leads.
     Capture(capture);
-    /// Leads and their progress.
+    /// Leads and what became of them.
     Lead(lead);
     /// Opt-outs: numbers that get no templates, neither as leads nor at the start of a conversation.
     OptOut(opt_out);

@@ -44,8 +44,7 @@ async fn each_call_outcome_sets_the_state_of_the_part_and_the_next_one_is_sent()
         assert_eq!(sender.parts(id).await, [expected, sent(1).remove(0)], "{outcome:?}");
         assert_eq!(sender.parts(next).await, sent(2), "{outcome:?}");
         let told = sender.counted.values();
-        let of =
-            |name: &str| told.get(&format!("{name} message-sender")).map_or(0, |counts| counts.iter().sum());
+        let of = |name: &str| told.get(name).map_or(0, |counts| counts.iter().sum());
         let first_of_four = match status {
             MessageStatus::Sent => (4, 0, 0),
             MessageStatus::Failed => (3, 1, 0),

@@ -9,7 +9,7 @@ use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choos
 use domain::contact::search::SearchQuery;
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::lead::captcha::Score;
-use domain::lead::{ConsentClaim, ConsentStatus, LandingUri, LeadName, Utm, VisitorSeen};
+use domain::lead::{ConsentClaim, ConsentStatus, ConsentText, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName, RULES};
 use domain::message::received::Received;
 use domain::message::summary::{Direction, Tally};
@@ -583,17 +583,24 @@ fn lead() -> Lead {
         workspace_id: workspace(),
         capture_key: domain::Secret::new("key"),
         cellphone: Cellphone::parse("+34600111222").unwrap(),
-        name: None,
+        name: LeadName::read("Ana").unwrap(),
         brand: None,
         landing_uri: LandingUri::parse("https://www.example.com/").unwrap(),
         utm: Utm::of([("utm_source".to_owned(), "mail".to_owned())].into()).unwrap(),
-        consent: ConsentClaim::default(),
+        consent: ConsentClaim { captured_at: Some(moment()), text: ConsentText::parse("I agree.").ok() },
         captcha: domain::Secret::new("token"),
     };
     let brand = BrandId::parse("brand").unwrap();
     let score = Score::from_hundredths(90).unwrap();
     let seen = VisitorSeen { brand, score, address: "192.0.2.1", user_agent: None };
-    Lead { opened: true, ..request.accepted(seen, &Counting(0.into()), moment()) }
+    let error = Some(PartError::of("131026").because("Message undeliverable."));
+    Lead {
+        opened: true,
+        state: LeadState::Failed,
+        error,
+        message_version: Some(3),
+        ..request.accepted(seen, &Counting(0.into()), moment())
+    }
 }
 
 fn chosen(choice: Choice, scope: &ChoiceScope) -> Value {

@@ -25,23 +25,21 @@ fn after(seconds: u64) -> Timestamp {
 async fn the_throttle_state_of_a_line_is_kept_in_its_workspace_until_some_time_after_its_wait() {
     let db = TestDb::start().await;
     let calm = LineThrottle::default();
-    for function in ["message-sender", "lead-sender"] {
-        let store = db.store_of(function);
-        db.forget_calls();
-        assert_eq!(store.line_throttle(WORKSPACE, &line(function)).await, calm);
-        store.remember_line(WORKSPACE, &line(function), &calm, &End::LineThrottled(until(5, 2))).await;
-        assert_eq!(store.line_throttle(WORKSPACE, &line(function)).await, until(5, 2));
-        store.remember_line(WORKSPACE, &line(function), &until(5, 2), &End::Sent("wamid".to_owned())).await;
-        assert_eq!(store.line_throttle(WORKSPACE, &line(function)).await, until(5, 0));
-        let units = |call: &harness::Call| (call.read_units, call.write_units);
-        let calls: Vec<(f64, f64)> = db.calls().iter().map(units).collect();
-        assert_eq!(calls, [(1.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.0, 1.0), (1.0, 0.0)]);
-    }
-    let of = async |workspace| db.store().line_throttle(workspace, &line("lead-sender")).await;
+    let (store, channel) = (db.store_of("message-sender"), line("1"));
+    db.forget_calls();
+    assert_eq!(store.line_throttle(WORKSPACE, &channel).await, calm);
+    store.remember_line(WORKSPACE, &channel, &calm, &End::LineThrottled(until(5, 2))).await;
+    assert_eq!(store.line_throttle(WORKSPACE, &channel).await, until(5, 2));
+    store.remember_line(WORKSPACE, &channel, &until(5, 2), &End::Sent("wamid".to_owned())).await;
+    assert_eq!(store.line_throttle(WORKSPACE, &channel).await, until(5, 0));
+    let units = |call: &harness::Call| (call.read_units, call.write_units);
+    let calls: Vec<(f64, f64)> = db.calls().iter().map(units).collect();
+    assert_eq!(calls, [(1.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.0, 1.0), (1.0, 0.0)]);
+    let of = async |workspace| db.store().line_throttle(workspace, &channel).await;
     assert_eq!((of(WORKSPACE).await, of(OTHER).await), (until(5, 0), calm));
     let rows = db.rows(Table::Limits);
     let expires = after(5).plus(LineThrottle::REMEMBERED).as_seconds().to_string();
-    assert!(rows.len() == 2 && rows.iter().all(|row| row["expiresAt"]["N"] == expires), "{rows:?}");
+    assert!(rows.len() == 1 && rows.iter().all(|row| row["expiresAt"]["N"] == expires), "{rows:?}");
     db.clock().advance(LineThrottle::REMEMBERED + Duration::from_secs(6));
     assert_eq!(of(WORKSPACE).await, calm, "though it is still there");
 }

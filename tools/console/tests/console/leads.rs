@@ -215,8 +215,6 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
     contact        00000000-0000-4000-8000-000000000006
     conversation   00000000-0000-4000-8000-000000000007
     message        00000000-0000-4000-8000-000000000008
-    tries          1 failed, 2 throttled
-    next at        2026-01-02T03:04:35.678Z
     ");
     let failed = leads.json(&["lead", "show", "--lead", &ids[1]]).await;
     assert_eq!((&failed["state"], &failed["error"]), (&json!("FAILED"), &json!("131026")));

@@ -208,7 +208,8 @@ fn every_payload_has_the_documented_fields() {
     let contact = "id firstName lastName email cellphone workspaceId type languageCode ownerId customAttributes \
                    providerUserIds createdAt updatedAt";
     let conversation = "id workspaceId participants createdAt updatedAt name status";
-    let lead = "requestId state contactId conversationId brandId landingUri utm";
+    let lead = "requestId state cellphone name error errorInWords errorDetail contactId conversationId messageId \
+                brandId landingUri utm consent createdAt updatedAt";
     let summary = "conversationId messages firstMessageAt lastMessageAt participants durationSeconds";
     for example in examples() {
         let fields = match example.event.event_type {
