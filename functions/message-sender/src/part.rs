@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use domain::choices::Chooser;
 use domain::media::SentAs;
-use domain::message::{Letter, MessageKnown, NotReady, ServiceWindow, Turn, Words};
+use domain::message::{LeadPermit, Letter, MessageKnown, NotReady, ServiceWindow, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::settings::template::{FileKind, Filled, Filling};
 use domain::{
-    Address, BusinessAccountId, Capture, Cellphone, ChannelId, Choices, Contact, ContactId, Lead, Line,
-    LineThrottle, Message, MessageStatus, PartId, Recipient, Secret, Template, TemplateStatus, Timestamp,
-    Workspace, WorkspaceId, error_chain,
+    Address, BusinessAccountId, Cellphone, ChannelId, Choices, Contact, ContactId, Line, LineThrottle,
+    Message, MessageStatus, PartId, Recipient, Secret, Template, TemplateStatus, Timestamp, Workspace,
+    error_chain,
 };
 use futures::future::{OptionFuture, join_all};
 use provider::{Call, Outgoing, Provider, Values};
@@ -100,9 +100,7 @@ async fn send<P: Provider>(
             return match outbound.message.looked_at_again(&invocation.rules.schedule, invocation.store.now())
             {
                 Some(at) => Ok(Err(waits_with_its_template(outbound, status, at))),
-                None => {
-                    record(invocation, lane, outbound, End::Failed(PartError::not_approved(status))).await
-                }
+                None => record(invocation, lane, outbound, End::Failed(status.part_error())).await,
             };
         }
         // The whole conversation waits: a later message must not overtake this one.
@@ -253,13 +251,6 @@ async fn prepare<P>(
     let expected = numbers.0.get(contact).filter(|_| template.is_some());
     let choices = expected.map(|number| store.choices_seen(workspace, number));
     let choices = async { OptionFuture::from(choices).await.transpose() };
-    // Only what is not a template needs this.
-    let window = async {
-        match template {
-            Some(_) => Ok(ServiceWindow::default()),
-            None => service_window(store, workspace, *contact, channel).await,
-        }
-    };
     let (state, conversation, person, line, token, templates, answered, throttle, choices, window, lead) = tokio::try_join!(
         store.workspace_state(workspace),
         store.conversation(workspace, message.conversation),
@@ -270,8 +261,8 @@ async fn prepare<P>(
         answered_by(store, message, part),
         async { Ok(store.line_throttle(workspace, channel).await) },
         choices,
-        window,
-        lead_of(store, message),
+        service_window(store, message, *contact, channel),
+        permit_of(store, message),
     )?;
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
@@ -285,7 +276,7 @@ async fn prepare<P>(
         contact: person.as_ref(),
         line: line.as_ref(),
         template: template.and_then(|id| templates.get(&id)),
-        lead: lead.as_ref().map(|(lead, capture)| (lead.as_ref(), capture.as_ref())),
+        lead: lead.as_ref(),
         choices: kept,
         now: store.now(),
         window_closed: person.as_ref().is_some_and(|person| window.is_surely_closed(person, store.now())),
@@ -335,29 +326,29 @@ async fn window_now(
     if message.recipients.iter().any(|recipient| recipient.contact == survivor) {
         return Err(NotPrepared::Never(PartError::of(PartError::NO_ADDRESS)));
     }
-    match message.content.template() {
-        Some(_) => Ok(read),
-        None => Ok(service_window(store, message.workspace_id, survivor, channel).await?),
-    }
+    Ok(service_window(store, message, survivor, channel).await?)
 }
 
-/// The lead of a message and the settings of lead capture, if the message is a lead's.
-async fn lead_of(
-    store: &Store,
-    message: &Message,
-) -> Result<Option<(Option<Lead>, Option<Capture>)>, StoreError> {
+/// What permits the message, if it is a lead's.
+async fn permit_of(store: &Store, message: &Message) -> Result<Option<LeadPermit>, StoreError> {
     let Some(lead) = message.lead else { return Ok(None) };
     let workspace = message.workspace_id;
-    tokio::try_join!(store.lead(workspace, lead), store.capture(workspace)).map(Some)
+    let (lead, capture) = tokio::try_join!(store.lead(workspace, lead), store.capture(workspace))?;
+    let number = lead.map(|lead| lead.cellphone.key());
+    Ok(Some(LeadPermit { number, is_capturing: capture.is_some_and(|capture| capture.enabled) }))
 }
 
-/// Since when the line delivers customers' messages, and the last one of this customer.
+/// Since when the line delivers customers' messages, and the last one of this customer. A template does not need it.
 async fn service_window(
     store: &Store,
-    workspace: WorkspaceId,
+    message: &Message,
     contact: ContactId,
     channel: &ChannelId,
 ) -> Result<ServiceWindow, StoreError> {
+    if message.content.template().is_some() {
+        return Ok(ServiceWindow::default());
+    }
+    let workspace = message.workspace_id;
     let (line_since, last_inbound) = tokio::try_join!(
         store.line_delivers_inbound_since(workspace, channel),
         store.last_inbound(workspace, contact, channel),

@@ -12,7 +12,7 @@ mod window;
 pub use message_type::MessageType;
 pub use part_id::PartId;
 pub use report::{Report, ReportKind, Reported};
-pub use sending::{Letter, MessageKnown, NotReady, Turn, Words};
+pub use sending::{LeadPermit, Letter, MessageKnown, NotReady, Turn, Words};
 pub use window::ServiceWindow;
 
 use std::fmt;

@@ -127,4 +127,4 @@ impl Person {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

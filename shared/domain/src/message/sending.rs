@@ -21,10 +21,9 @@ use crate::contact::Contact;
 use crate::contact::address::Address;
 use crate::conversation::{Conversation, ConversationStatus, OnboardingPlan, Recipient};
 use crate::ids::{ContactId, MessageId};
-use crate::lead::Lead;
-use crate::lead::capture::Capture;
 use crate::media::Attached;
 use crate::message::{Content, Message, MessageBody, MessageStatus, Piece, SentBy};
+use crate::phone::PhoneKey;
 use crate::retry::Jitter;
 use crate::sending::{End, PartError, Progress, SendOutcome, SendSchedule, Standing};
 use crate::settings::line::Line;
@@ -60,14 +59,23 @@ pub struct MessageKnown<'a> {
     pub line: Option<&'a Line>,
     /// The template, if the message is one.
     pub template: Option<&'a Template>,
-    /// The lead and the settings of lead capture, if the message is a lead's.
-    pub lead: Option<(Option<&'a Lead>, Option<&'a Capture>)>,
+    /// What permits the message, if it is a lead's.
+    pub lead: Option<&'a LeadPermit>,
     /// The recipient's choices about templates, for each of the ids that are known. They count only for templates.
     pub choices: &'a [Choices],
     /// The present time.
     pub now: Timestamp,
     /// Whether the provider surely refuses what is not a template ([`crate::message::ServiceWindow::is_surely_closed`]).
     pub window_closed: bool,
+}
+
+/// What permits the first message of a lead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeadPermit {
+    /// The number that the consent covers. `None` if the lead no longer exists.
+    pub number: Option<PhoneKey>,
+    /// Whether the workspace captures leads.
+    pub is_capturing: bool,
 }
 
 /// Why a part is not ready to be sent.
@@ -177,13 +185,12 @@ impl Message {
         if let Some(code) = Choices::refusal(known.choices, category, Some(&line.channel)) {
             return never(PartError::of(code));
         }
-        if let Some((lead, capture)) = known.lead {
-            if !capture.is_some_and(|capture| capture.enabled) {
+        if let Some(permit) = known.lead {
+            if !permit.is_capturing {
                 return never(PartError::of(PartError::CAPTURE_DISABLED));
             }
-            let Some(lead) = lead else { return never(PartError::of(PartError::NO_CONSENT)) };
-            // The consent covers the number of the lead.
-            if contact.phone_keys().all(|key| key != lead.cellphone.key()) {
+            let Some(number) = &permit.number else { return never(PartError::of(PartError::NO_CONSENT)) };
+            if contact.phone_keys().all(|key| key != *number) {
                 return never(PartError::of(PartError::NUMBER_CHANGED));
             }
         }
@@ -192,7 +199,7 @@ impl Message {
             return never(PartError::of(PartError::NOT_APPROVED));
         };
         if status.sendable() == Sendable::Never {
-            return never(PartError::not_approved(status));
+            return never(status.part_error());
         }
         let filling = template.filled(&Filler {
             given: &content.parameters,

@@ -127,7 +127,7 @@ fn a_conversation_that_a_person_leaves_loses_its_name_once() {
     assert!(ana.left(&conversation(&[11], Some("Ana and Bob")), NOW).is_some(), "the name may name Ana");
 }
 
-pub(crate) fn lead(cellphone: &str, contact: u128) -> Lead {
+pub(super) fn lead(cellphone: &str, contact: u128) -> Lead {
     Lead {
         id: LeadId::from_uuid(Uuid::from_u128(5)),
         workspace_id: WORKSPACE,

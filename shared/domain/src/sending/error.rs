@@ -1,7 +1,6 @@
 //! Why a part of a message or a lead is not sent.
 
 use crate::invisible::is_blank;
-use crate::settings::template::TemplateStatus;
 use crate::text::printable;
 
 /// Why a part is FAILED or UNKNOWN: the provider's code or one of the codes below.
@@ -53,11 +52,6 @@ impl PartError {
     /// Wraps one of the codes above or the provider's code.
     pub fn of(code: impl Into<String>) -> Self {
         Self { code: code.into(), detail: None }
-    }
-
-    /// A template in this status cannot be sent.
-    pub fn not_approved(status: TemplateStatus) -> Self {
-        Self::of(Self::NOT_APPROVED).because(status.as_str())
     }
 
     /// The same error with what is known about it, up to [`PartError::MAX_DETAIL`] characters of printable text.

@@ -6,7 +6,6 @@ use crate::retry::Jitter;
 use crate::sending::end::End;
 use crate::sending::error::PartError;
 use crate::sending::schedule::SendSchedule;
-use crate::settings::template::TemplateStatus;
 use crate::time::Timestamp;
 
 /// The progress of the current part. Each part starts with a new progress.
@@ -50,6 +49,9 @@ pub enum SendOutcome {
     /// The part is retried.
     Waits(Progress),
 }
+
+/// The provider's word for the status of a template that it paused.
+const PAUSED: &str = "PAUSED";
 
 impl Progress {
     /// Whether a call may be made now.
@@ -105,7 +107,7 @@ impl Progress {
         let last = since.plus(schedule.give_up);
         if now >= last {
             return SendOutcome::Failed(match self.is_paused {
-                true => PartError::not_approved(TemplateStatus::Paused),
+                true => PartError::of(PartError::NOT_APPROVED).because(PAUSED),
                 false => PartError::of(PartError::GIVEN_UP),
             });
         }

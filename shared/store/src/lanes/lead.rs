@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, PK, check_schema, row, s, struct_of, text, unreadable};
 use crate::dynamodb::write::LAST_REQUEST;
-use crate::messages::row::ErrorFields;
+use crate::lanes::progress_field::ErrorFields;
 use crate::{StoreError, keys};
 
 /// A lead's row as `request_id` writes it, without its place in the due index.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, expiring, read, row, s};
 use crate::dynamodb::write::LAST_REQUEST;
-use crate::lanes::progress_field::ProgressField;
+use crate::lanes::progress_field::{ErrorFields, ProgressField};
 use crate::messages::received_field::ReceivedField;
 use crate::{StoreError, keys};
 
@@ -196,35 +196,6 @@ struct PartField {
     delivered_at: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     read_at: Option<Timestamp>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ErrorFields {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    error_detail: Option<String>,
-}
-
-impl From<&Option<PartError>> for ErrorFields {
-    fn from(error: &Option<PartError>) -> Self {
-        let error = error.as_ref();
-        Self {
-            error: error.map(|error| error.as_str().to_owned()),
-            error_detail: error.and_then(PartError::detail).map(str::to_owned),
-        }
-    }
-}
-
-impl From<ErrorFields> for Option<PartError> {
-    fn from(ErrorFields { error, error_detail }: ErrorFields) -> Self {
-        let error = PartError::of(error?);
-        Some(match error_detail {
-            Some(detail) => error.because(detail),
-            None => error,
-        })
-    }
 }
 
 stored! {

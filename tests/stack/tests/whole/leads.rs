@@ -358,7 +358,10 @@ async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
         let state = states[lead].as_str();
         // If a sender was killed during a call, the provider may have accepted the call or not.
         assert!(state != "SENT" || taken == 1, "{phone} is SENT but got no message");
-        assert!(taken == 0 || ["SENT", "UNKNOWN"].contains(&state), "{phone} got a message but is {state}");
+        // What WhatsApp reports later counts, too.
+        let is_refused_later = phone.ends_with("0009") && state == "FAILED";
+        let is_right = ["SENT", "UNKNOWN"].contains(&state) || is_refused_later;
+        assert!(taken == 0 || is_right, "{phone} got a message but is {state}");
         sent += usize::from(state == "SENT");
     }
     assert!(sent > many / 2, "{sent} of {many} were sent: {states:?}");

@@ -5,7 +5,6 @@ use crate::choices::{ChoiceScope, opted_out_of};
 use crate::contact::address::{ProviderUserId, UserIds};
 use crate::conversation::{ContactRef, External};
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, ConversationId, MediaId, TemplateId, WorkspaceId};
-use crate::lead::capture::CaptureKey;
 use crate::media::{FileName, FileType};
 use crate::retry::RetrySchedule;
 use crate::sending::LineThrottle;
@@ -442,26 +441,21 @@ fn a_leads_message_needs_its_consent_its_number_and_lead_capture() {
     let (conversation, line, template) = (conversation(ConversationStatus::Active), line(), template());
     let mut named = contact();
     named.first_name = PersonName::parse("Ana").ok();
-    let capture = |enabled| Capture {
-        enabled,
-        ..Capture::new(id(WorkspaceId::from_uuid, 1), CaptureKey::from_entropy([1; 6]), NOW)
-    };
-    let (on, off) = (capture(true), capture(false));
-    let lead = crate::person::tests::lead(named.cellphone.as_ref().unwrap().as_str(), 7);
-    let of_other = crate::person::tests::lead("+34600111222", 7);
+    let own = named.cellphone.as_ref().map(Cellphone::key);
+    let other = Cellphone::parse("+34600111222").ok().map(|number| number.key());
     let out = [opted_out_of(ChoiceScope::All)];
     let message = message(Content::Template(TemplateContent::of(requested())), vec![recipient(7)]);
     let rows = [
-        (Some(&lead), Some(&on), &[][..], None),
-        (Some(&lead), Some(&off), &[], Some("CAPTURE_DISABLED")),
-        (Some(&lead), None, &[], Some("CAPTURE_DISABLED")),
-        (None, Some(&on), &[], Some("NO_CONSENT")),
-        (Some(&of_other), Some(&on), &[], Some("NUMBER_CHANGED")),
-        (Some(&of_other), None, &out, Some("OPTED_OUT")),
+        (own.clone(), true, &[][..], None),
+        (own.clone(), false, &[], Some("CAPTURE_DISABLED")),
+        (None, true, &[], Some("NO_CONSENT")),
+        (other.clone(), true, &[], Some("NUMBER_CHANGED")),
+        (other, false, &out, Some("OPTED_OUT")),
     ];
-    for (lead, capture, choices, expected) in rows {
+    for (number, is_capturing, choices, expected) in rows {
         let known = known(&conversation, &named, &line);
-        let known = MessageKnown { template: Some(&template), lead: Some((lead, capture)), choices, ..known };
+        let permit = LeadPermit { number, is_capturing };
+        let known = MessageKnown { template: Some(&template), lead: Some(&permit), choices, ..known };
         let letter = message.letter(0, &known).map(|_| ());
         assert_eq!(letter, expected.map_or(Ok(()), |word| Err(never(word))), "{expected:?}");
     }

@@ -1,5 +1,6 @@
 //! What the provider lets a business account do with a template.
 
+use crate::sending::PartError;
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -146,6 +147,11 @@ impl TemplateStatus {
             | Self::Mismatch
             | Self::Unsupported => Sendable::Never,
         }
+    }
+
+    /// The error of a part whose template has this status for good, or had it for too long.
+    pub fn part_error(self) -> PartError {
+        PartError::of(PartError::NOT_APPROVED).because(self.as_str())
     }
 
     /// The status that the provider reports by this word. `None` for a word that is not known.
