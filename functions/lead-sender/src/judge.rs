@@ -9,14 +9,14 @@ use domain::{
 use store::{LeadOpening, LeadRecorded, LeasedLead, Store, StoreError};
 use worker::VisitEnd;
 
-use crate::Invocation;
+use crate::invocation::Invocation;
 
 /// How often the function repeats the read if the contact or the conversation changes concurrently.
 const TRIES: usize = 5;
 
 /// Judges a lead, and records what became of it together with everything that it creates.
 pub(crate) async fn judge(invocation: &Invocation<'_>, leased: LeasedLead) -> Result<VisitEnd, StoreError> {
-    let (store, rescue) = (&invocation.engine.store, invocation.engine.rescue);
+    let Invocation { store, rescue, .. } = invocation;
     for _ in 0..TRIES {
         if !invocation.budget.may_begin(store.now()) {
             return Ok(VisitEnd::Rest(Rest::TimeUp));
@@ -29,7 +29,7 @@ pub(crate) async fn judge(invocation: &Invocation<'_>, leased: LeasedLead) -> Re
         }
         let (next, opening) = found.outcome(&leased.lead, store);
         let left = invocation.budget.left(store.now());
-        match store.open_lead(&leased, &next, &opening, rescue, left).await? {
+        match store.open_lead(&leased, &next, &opening, *rescue, left).await? {
             LeadRecorded::Done => {
                 log(&next);
                 match next.state {

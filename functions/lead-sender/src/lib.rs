@@ -8,6 +8,7 @@
 //! every template, and the relay lets the lead follow it. Nothing depends on the queue message. If this process dies, the lead
 //! is still in the due index, and its lease ends.
 
+mod invocation;
 mod judge;
 
 use std::time::Duration;
@@ -15,11 +16,13 @@ use std::time::Duration;
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
-use queue::{InvocationBudget, Queues};
+use queue::Queues;
 use runtime::Metrics;
 use runtime::metrics::Leads;
 use store::{Leased, LeasedLead, Store, StoreError};
 use worker::{VisitEnd, VisitLoop, Visitor};
+
+use invocation::Invocation;
 
 /// The time that one lead may take: two reads and two writes.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -38,20 +41,15 @@ pub struct Engine {
     pub metrics: Metrics,
 }
 
-/// The state that all steps of one invocation share.
-pub(crate) struct Invocation<'a> {
-    pub(crate) engine: &'a Engine,
-    pub(crate) budget: InvocationBudget,
-    pub(crate) counted: Leads,
-}
-
 impl Engine {
     /// Processes the leads of a batch, all at the same time. A slow lead delays no other, and only a lead that failed
     /// is queued again.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let rules = worker::Rules { lease: self.lease, longest: LONGEST, rescue: self.rescue };
         let shift = VisitLoop::begin(&self.store, &self.queues, rules, &event.context)?;
-        let invocation = Invocation { engine: self, budget: shift.budget, counted: Leads::default() };
+        let Self { store, rescue, .. } = self;
+        let invocation =
+            Invocation { store, rescue: *rescue, budget: shift.budget, counted: Leads::default() };
         let response = shift.work(&invocation, event.payload).await;
         self.metrics.put((), &invocation.counted);
         Ok(response)
