@@ -141,6 +141,7 @@ fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
     let all = [
         ("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90", Some(workspace.workspace_id.clone())),
         ("a18eabcd-ae14-4325-9568-1c361b76a862", first(contacts, "id")),
+        ("5d7f9b1c-3e5a-4c7d-8f9b-1d3e5f7a9c2b", contacts.last().map(|last| text(last, "id"))),
         ("2f24fcc0-e1da-40d4-a496-7dcd00f4546d", first(users, "id")),
         ("0d5fb9d1-2f0e-4f52-9d57-0c1c5f8f6f10", made(|work| &work.conversation, "id")),
         ("5a7d9f0e-41b2-4b3f-9d0e-8c6c7f1e2d3c", made(|work| &work.message, "messageId")),
