@@ -132,8 +132,7 @@ async fn forget_all(relay: &Relay, forgotten: &[Forgotten]) -> Failed {
         });
         failed.is_err().then_some(*record)
     });
-    let deletions: Vec<_> = futures::stream::iter(deletions).buffered(AT_ONCE).collect().await;
-    deletions.into_iter().flatten().collect()
+    failed_of(deletions).await
 }
 
 /// Lets the leads of these messages follow them. Returns the records whose leads could not be written.
@@ -146,8 +145,13 @@ async fn follow_all(relay: &Relay, followed: &[Followed]) -> Failed {
         });
         failed.is_err().then_some(*record)
     });
-    let writes: Vec<_> = futures::stream::iter(writes).buffered(AT_ONCE).collect().await;
-    writes.into_iter().flatten().collect()
+    failed_of(writes).await
+}
+
+/// Does this work, some of it at the same time. Each piece returns its record if it failed.
+async fn failed_of(work: impl Iterator<Item = impl Future<Output = Option<usize>>>) -> Failed {
+    let done: Vec<_> = futures::stream::iter(work).buffered(AT_ONCE).collect().await;
+    done.into_iter().flatten().collect()
 }
 
 /// The age of the oldest change of a batch.

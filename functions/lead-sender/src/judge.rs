@@ -37,7 +37,7 @@ pub(crate) async fn judge(invocation: &Invocation<'_>, leased: LeasedLead) -> Re
                     LeadState::Suppressed => invocation.counted.leads_suppressed.add(1),
                     _ => invocation.counted.leads_opened.add(1),
                 }
-                return Ok(VisitEnd::Released(None));
+                return Ok(VisitEnd::Released);
             }
             LeadRecorded::Stale => {}
             LeadRecorded::Lost => return Ok(VisitEnd::Lost),
@@ -140,15 +140,7 @@ impl Found {
         // The id of a conversation is used once.
         let id = if lead.opened { ConversationId::generate(store.ids()) } else { lead.conversation };
         let shards = self.workspace.list_shards_write;
-        let new = line.map(|(line, brand)| {
-            Lead { conversation: id, ..lead.clone() }.new_conversation(
-                contact,
-                line,
-                brand,
-                shards,
-                store.now(),
-            )
-        });
+        let new = line.map(|line| lead.new_conversation(id, contact, line, shards, store.now()));
         (new, true, 0)
     }
 }

@@ -37,9 +37,8 @@ async fn send_open<P: Provider>(
     let mut numbers = Numbers::default();
     let mut held = None;
     loop {
-        let Open { plan, entries, more } = invocation.store.open_in(lane).await?;
+        let Open { mut plan, entries, more } = invocation.store.open_in(lane).await?;
         let order = in_order(plan.as_ref(), &entries);
-        let mut plan = plan;
         let mut is_shorter = false;
         for work in order {
             let is_held = held.is_some();

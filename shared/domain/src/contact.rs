@@ -7,9 +7,6 @@ mod joined;
 pub mod reached;
 pub mod search;
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use crate::attribute::{AttributeCategory, AttributeDefinition, Definitions};
 use crate::contact::address::{UserIds, WaId};
 use crate::ids::{AttributeId, ClosedValueId, ContactId, PersonJobId, UserId, WorkspaceId};
@@ -20,6 +17,7 @@ use crate::settings::user::{User, UserRef, UserStatus};
 use crate::text::{Cellphone, Email, Language, PersonName, Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
+use std::collections::BTreeMap;
 
 /// A contact. The service derives NORMAL or PARTIAL when it reads the contact ([`Contact::contact_type`]), so
 /// a change to a definition rewrites no contact.
@@ -272,7 +270,7 @@ impl Contact {
             return Err(Refused::ContactTooLarge { max_bytes: Self::MAX_BYTES });
         }
         // Receivers order events by this time, so it always increases, even if the clock goes back.
-        next.updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+        next.updated_at = self.updated_at.next_change(now);
         next.version = self.version + 1;
         Ok(Some(next))
     }
@@ -288,7 +286,7 @@ impl Contact {
         if !nameless || first_name.is_none() {
             return None;
         }
-        let updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+        let updated_at = self.updated_at.next_change(now);
         Some(Self { first_name, last_name, updated_at, version: self.version + 1, ..self.clone() })
     }
 

@@ -15,14 +15,12 @@ pub use plan::OnboardingPlan;
 pub use recipient::Recipient;
 pub use update::{ConversationChange, ConversationUpdate};
 
-use std::collections::HashMap;
-use std::fmt;
-use std::time::Duration;
-
 use crate::ids::{ContactId, ConversationId, WorkspaceId};
 use crate::text::{Unfit, line, within};
 use crate::time::Timestamp;
 use crate::words::words;
+use std::collections::HashMap;
+use std::fmt;
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +101,7 @@ impl Conversation {
 
     fn next_of(self, before: &Self, now: Timestamp) -> Self {
         // Receivers order events by this time, so it always increases, even if the clock goes back.
-        let updated_at = now.max(before.updated_at.plus(Duration::from_millis(1)));
+        let updated_at = before.updated_at.next_change(now);
         Self { updated_at, version: before.version + 1, ..self }
     }
 }

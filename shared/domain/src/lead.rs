@@ -106,11 +106,6 @@ words!(
 );
 
 impl LeadState {
-    /// Whether the service does nothing more without an operator.
-    pub fn is_final(self) -> bool {
-        !matches!(self, Self::Queued | Self::Sending)
-    }
-
     /// Whether the visitor received no message and will receive none. Their next request queues the lead
     /// again. The message of an UNKNOWN lead may have been sent.
     pub fn ended_without_message(self) -> bool {

@@ -60,6 +60,12 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// The time of a change that is made `now`, after one of this time: each change is later than the one before, also in the
+    /// same millisecond or by an earlier clock.
+    pub fn next_change(self, now: Self) -> Self {
+        now.max(self.plus(Duration::from_millis(1)))
+    }
+
     /// This time minus a duration, 1970 at the earliest.
     pub fn minus(self, earlier: Duration) -> Self {
         Self::from_millis(self.0.saturating_sub(i64::try_from(earlier.as_millis()).unwrap_or(i64::MAX)))

@@ -18,7 +18,7 @@ use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User, UserRef, WorkspaceId};
 
 use crate::contacts::plan::{Role, create_writes, replace_writes};
-use crate::contacts::row::{contact, contact_place, survivor};
+use crate::contacts::row::{contact, contact_in, contact_place, survivor};
 use crate::dynamodb::item::{Item, check_schema, text};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::{Refusal, Transaction, Wrote, is_written_by};
@@ -87,7 +87,7 @@ impl Store {
         let found = rows.take(&of_contact);
         Ok(ContactRead {
             merged_into: found.as_ref().and_then(survivor),
-            contact: found.map(contact).transpose()?.flatten(),
+            contact: contact_in(found)?,
             definitions: setting?,
             named: user,
         })
@@ -99,8 +99,7 @@ impl Store {
         workspace: WorkspaceId,
         id: ContactId,
     ) -> Result<Option<Contact>, StoreError> {
-        let row = self.get_item(Table::Contacts, keys::contact(workspace, id)).await?;
-        Ok(row.map(contact).transpose()?.flatten())
+        contact_in(self.get_item(Table::Contacts, keys::contact(workspace, id)).await?)
     }
 
     /// The contact with this id, or the one of which it became part (strongly consistent reads). What was stored for a

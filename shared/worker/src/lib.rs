@@ -34,8 +34,8 @@ pub trait Visitor {
 pub enum VisitEnd {
     /// The visitor still has the lease. The loop releases the lane with this rest.
     Rest(Rest),
-    /// The visitor's last write also released the lane, with this plan for the next visit.
-    Released(Option<DuePlan>),
+    /// The visitor's last write also released the lane, which has no work left.
+    Released,
     /// Another visitor holds the lane, so the lease must have expired.
     Lost,
 }
@@ -132,10 +132,7 @@ impl<'a> VisitLoop<'a> {
             };
             let rest = match left {
                 VisitEnd::Rest(rest) => rest,
-                VisitEnd::Released(plan) => {
-                    self.queue_next_visit(&leased, plan).await;
-                    return Ok(());
-                }
+                VisitEnd::Released => return Ok(()),
                 VisitEnd::Lost => {
                     tracing::warn!(lane = %leased.lane, "lane lost to another worker");
                     return Ok(());

@@ -7,7 +7,6 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
-use domain::lane::DuePlan;
 use domain::{
     AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, HomeKey, LaneId, LaneKind, Rest,
     RetrySchedule, Slot, Timestamp, WorkspaceId,
@@ -304,18 +303,12 @@ async fn a_lane_that_waits_longer_than_15_minutes_is_left_to_the_sweeper() {
 }
 
 #[tokio::test]
-async fn a_lane_released_with_the_last_record_is_queued_as_planned() {
+async fn a_lane_released_with_the_last_record_is_not_queued() {
     let scene = Scene::start(1).await;
     let due = scene.due_and_leased().0;
-    let plan = |wake_after| DuePlan { due_at: scene.now(), is_planned: false, wake_after };
-    for (plan, message) in
-        [(None, vec![]), (Some(plan(None)), vec![]), (Some(plan(Some(seconds(7)))), fast(7))]
-    {
-        assert_eq!(scene.visit(vec![Step::Leaves(VisitEnd::Released(plan))]).await, (1, false));
-        assert_eq!(scene.queued(), message, "{plan:?}");
-        assert_eq!(scene.due_and_leased(), (due, true), "nothing is written here");
-        scene.db.clock().advance(LEASE + MOMENT);
-    }
+    assert_eq!(scene.visit(vec![Step::Leaves(VisitEnd::Released)]).await, (1, false));
+    assert_eq!(scene.queued(), []);
+    assert_eq!(scene.due_and_leased(), (due, true), "nothing is written here");
 }
 
 #[tokio::test]

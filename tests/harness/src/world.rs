@@ -432,7 +432,8 @@ impl World {
         let template = TemplateId::from_uuid(uuid::Uuid::from_u128(7));
         let content = Self::content(Requested { template, parameters: Parameters::new() });
         let contact = lead.contact_of(found, now);
-        let conversation = lead.new_conversation(&contact, &lines.lines[0], lead.brand.clone(), 1, now);
+        let conversation =
+            lead.new_conversation(lead.conversation, &contact, (&lines.lines[0], lead.brand.clone()), 1, now);
         let message = lead.message_in(&conversation, &contact, content, 1, now);
         let next = lead.opened_for(contact.id, Some(conversation.id), None, now);
         let contact = Some((found.cloned(), contact));

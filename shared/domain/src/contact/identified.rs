@@ -8,8 +8,6 @@
 //! | A | A | A |
 //! | B | A | B without another user id: both are one person. Otherwise nothing proves it |
 
-use std::time::Duration;
-
 use crate::contact::Contact;
 use crate::contact::address::Reached;
 use crate::contact::reached::Move;
@@ -135,11 +133,9 @@ impl Contact {
         let contact = Self { user_ids, moved_at, ..contact }.with_time_of_number(self, now);
         let contact = match contact.cellphone == self.cellphone {
             true => contact,
-            false => Self {
-                updated_at: now.max(self.updated_at.plus(Duration::from_millis(1))),
-                version: self.version + 1,
-                ..contact
-            },
+            false => {
+                Self { updated_at: self.updated_at.next_change(now), version: self.version + 1, ..contact }
+            }
         };
         (contact != *self).then_some(Learnt { contact, is_another_user })
     }

@@ -1,7 +1,5 @@
 //! The contact that two contacts of one person become.
 
-use std::time::Duration;
-
 use crate::contact::Contact;
 use crate::contact::address::WaId;
 use crate::ids::{ContactId, PersonJobId};
@@ -37,7 +35,7 @@ impl Contact {
             attributes,
             merging: Some(by),
             merged: stands_for,
-            updated_at: now.max(self.updated_at.plus(Duration::from_millis(1))),
+            updated_at: self.updated_at.next_change(now),
             version: self.version + 1,
             ..self.clone()
         }

@@ -1,7 +1,5 @@
 //! A contact and the ids by which the provider names its customer.
 
-use std::time::Duration;
-
 use crate::contact::Contact;
 use crate::contact::address::{Address, Reached, UserIds, WaId};
 use crate::ids::BusinessAccountId;
@@ -76,7 +74,7 @@ impl Contact {
         let moved = Self {
             cellphone: number,
             wa_id: None,
-            updated_at: now.max(self.updated_at.plus(Duration::from_millis(1))),
+            updated_at: self.updated_at.next_change(now),
             version: self.version + 1,
             ..moved
         };
@@ -117,6 +115,8 @@ impl Contact {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use uuid::Uuid;
 
     use super::*;

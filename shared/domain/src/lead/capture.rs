@@ -1,8 +1,6 @@
 //! A workspace's lead capture settings: the pages that may send leads, and the template that a lead receives.
 
 use std::fmt;
-use std::time::Duration;
-
 use subtle::ConstantTimeEq;
 
 use crate::access::api_key::RateLimit;
@@ -186,7 +184,7 @@ impl Capture {
     }
 
     fn succeeding(self, now: Timestamp) -> Self {
-        let updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+        let updated_at = self.updated_at.next_change(now);
         Self { updated_at, version: self.version + 1, ..self }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::contact::Contact;
 use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
-use crate::ids::BrandId;
+use crate::ids::{BrandId, ConversationId};
 use crate::lead::Lead;
 use crate::lead::visitor::LeadName;
 use crate::message::{Content, Message, SentBy};
@@ -29,13 +29,13 @@ impl Lead {
         Contact { cellphone, first_name, last_name, ..blank }
     }
 
-    /// A new conversation of the lead with its contact, from this line and under this brand. `shards` is the number of shards
-    /// of the conversation lists.
+    /// A new conversation of the lead, under this id, with its contact, from this line and under this brand. `shards` is the
+    /// number of shards of the conversation lists.
     pub fn new_conversation(
         &self,
+        id: ConversationId,
         contact: &Contact,
-        line: &Line,
-        brand: BrandId,
+        (line, brand): (&Line, BrandId),
         shards: u8,
         now: Timestamp,
     ) -> Conversation {
@@ -50,8 +50,8 @@ impl Lead {
         Conversation {
             status: ConversationStatus::NotAssignedToHuman,
             externals: vec![external],
-            list_shard: list_shard(self.conversation.as_uuid(), shards),
-            ..Conversation::blank(self.conversation, self.workspace_id, now)
+            list_shard: list_shard(id.as_uuid(), shards),
+            ..Conversation::blank(id, self.workspace_id, now)
         }
     }
 

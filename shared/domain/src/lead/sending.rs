@@ -1,7 +1,5 @@
 //! What becomes of a lead: whether it gets a message, and how it follows that message.
 
-use std::time::Duration;
-
 use crate::choices::Choices;
 use crate::ids::{BrandId, ContactId, ConversationId, MessageId};
 use crate::lead::capture::Capture;
@@ -149,7 +147,7 @@ impl Lead {
     }
 
     fn moved(&self, state: LeadState, error: Option<PartError>, now: Timestamp) -> Self {
-        let updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+        let updated_at = self.updated_at.next_change(now);
         Self { state, error, version: self.version + 1, updated_at, ..self.clone() }
     }
 }

@@ -176,15 +176,15 @@ fn an_address_hash_confirms_an_address_and_differs_between_leads() {
 
 #[test]
 fn states_and_consents_have_their_names() {
-    for (state, word, is_final, ended_without_message) in [
-        (LeadState::Queued, "QUEUED", false, false),
-        (LeadState::Sending, "SENDING", false, false),
-        (LeadState::Sent, "SENT", true, false),
-        (LeadState::Failed, "FAILED", true, true),
-        (LeadState::Unknown, "UNKNOWN", true, false),
-        (LeadState::Suppressed, "SUPPRESSED", true, true),
+    for (state, word, ended_without_message) in [
+        (LeadState::Queued, "QUEUED", false),
+        (LeadState::Sending, "SENDING", false),
+        (LeadState::Sent, "SENT", false),
+        (LeadState::Failed, "FAILED", true),
+        (LeadState::Unknown, "UNKNOWN", false),
+        (LeadState::Suppressed, "SUPPRESSED", true),
     ] {
-        assert_eq!((state.as_str(), state.is_final()), (word, is_final));
+        assert_eq!(state.as_str(), word);
         assert_eq!(state.ended_without_message(), ended_without_message, "{word}");
         assert_eq!(LeadState::parse(word), Ok(state));
     }
@@ -394,7 +394,7 @@ fn only_a_missing_name_of_a_known_contact_is_filled_in() {
 fn a_lead_opens_an_unassigned_conversation_with_one_message_to_send() {
     let lead = lead();
     let contact = lead.contact_of(None, NOW);
-    let conversation = lead.new_conversation(&contact, &line(), brand(), 4, NOW);
+    let conversation = lead.new_conversation(lead.conversation, &contact, (&line(), brand()), 4, NOW);
     let external = External {
         contact: lead.contact,
         shown: ContactRef::Cellphone(phone()),

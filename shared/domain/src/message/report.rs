@@ -11,8 +11,6 @@
 //! The provider repeats its reports, in any order. The times of a part are the earliest that it names, so every
 //! order of the same reports about one send ends in the same part.
 
-use std::time::Duration;
-
 use crate::message::{Message, MessageStatus, Part};
 use crate::sending::PartError;
 use crate::time::Timestamp;
@@ -68,7 +66,7 @@ impl Message {
         let mut next = self.clone();
         next.parts[part] = after;
         next.version += 1;
-        next.updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+        next.updated_at = self.updated_at.next_change(now);
         Reported::Changed(Box::new(next))
     }
 

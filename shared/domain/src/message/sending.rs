@@ -12,8 +12,6 @@
 //! A waiting part delays the parts after it. A FAILED or UNKNOWN part does not.
 
 use std::fmt;
-use std::time::Duration;
-
 use uuid::Uuid;
 
 use crate::choices::Choices;
@@ -290,7 +288,7 @@ impl Message {
             part.provider_message_id = provider_message_id;
             part.error = error;
             next.version += 1;
-            next.updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+            next.updated_at = self.updated_at.next_change(now);
         }
         next.progress = progress;
         next

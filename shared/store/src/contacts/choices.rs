@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contacts::holder_of;
 use crate::contacts::plan::ids_check;
-use crate::contacts::row::{contact, contact_place};
+use crate::contacts::row::{contact_in, contact_place};
 use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, text, unreadable};
 use crate::dynamodb::read::{Place, Query};
@@ -175,8 +175,7 @@ impl Store {
         let mut rows = self.rows_at(&of_contacts).await?;
         let mut persons = vec![];
         for place in &of_contacts {
-            let found = rows.take(place).map(contact).transpose()?.flatten();
-            let Some(contact) = found else { return Ok(None) };
+            let Some(contact) = contact_in(rows.take(place))? else { return Ok(None) };
             persons.push((Chooser::all_of(&contact), Some(contact.id), vec![ids_check(&contact)?]));
         }
         if !named.iter().zip(&places).all(|(id, place)| {

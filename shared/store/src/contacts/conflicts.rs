@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::contacts::row::ids_of_key;
 use crate::dynamodb::fields::{self, OfKey, stored};
-use crate::dynamodb::item::{Item, PK, SK, key, read, row, text};
+use crate::dynamodb::item::{Item, key_of, read, row};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
@@ -36,7 +36,7 @@ impl Store {
         contact: ContactId,
     ) -> Result<(), StoreError> {
         for item in self.query_all(conflicts_of(workspace, contact)).await? {
-            self.write(Write::delete(Table::Contacts, key((text(&item, PK), text(&item, SK))))).await?;
+            self.write(Write::delete(Table::Contacts, key_of(&item))).await?;
         }
         Ok(())
     }

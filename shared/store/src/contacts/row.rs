@@ -43,6 +43,11 @@ pub(crate) fn contact(item: Item) -> Result<Option<Contact>, StoreError> {
     Ok(Some(Contact { id, workspace_id, ..read(item)? }))
 }
 
+/// The same for a row that may be absent.
+pub(crate) fn contact_in(row: Option<Item>) -> Result<Option<Contact>, StoreError> {
+    Ok(row.map(contact).transpose()?.flatten())
+}
+
 /// The contact of which the contact in this row became part, if it did.
 pub(crate) fn survivor(item: &Item) -> Option<ContactId> {
     ContactId::parse(text(item, MERGED_INTO)).ok()

@@ -29,6 +29,11 @@ pub(crate) fn key((pk, sk): (impl Into<String>, impl Into<String>)) -> Item {
     HashMap::from([(PK.to_owned(), s(pk)), (SK.to_owned(), s(sk))])
 }
 
+/// The key of a row that was read.
+pub(crate) fn key_of(row: &Item) -> Item {
+    [PK, SK].into_iter().filter_map(|name| row.get(name).map(|key| (name.to_owned(), key.clone()))).collect()
+}
+
 /// A text attribute.
 pub(crate) fn s(text: impl Into<String>) -> AttributeValue {
     AttributeValue::S(text.into())

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::dynamodb::item::{Item, PK, SK, key, n, s};
+use crate::dynamodb::item::{Item, PK, SK, key, key_of, n, s};
 use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table};
 
@@ -66,8 +66,4 @@ pub(crate) fn diff_write(table: Table, before: &Item, after: &Item, seen: u64) -
         Write::update(table, key_of(after), expression).when("version = :seen").bind(":seen", n(seen));
     let write = values.into_iter().fold(write, |write, (value, new)| write.bind(value, new));
     aliases.into_iter().fold(write, |write, (alias, name)| write.name(alias, name))
-}
-
-fn key_of(item: &Item) -> Item {
-    [PK, SK].into_iter().filter_map(|name| item.get(name).map(|key| (name.to_owned(), key.clone()))).collect()
 }

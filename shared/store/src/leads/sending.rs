@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::contacts::plan::{create_writes_without_hints, replace_writes, search_hints};
 use crate::conversations::plan::first_writes;
-use crate::dynamodb::item::{PK, SK, key, n, s, text};
+use crate::dynamodb::item::{key, key_of, n, s};
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, Write, Wrote};
@@ -110,8 +110,7 @@ impl Store {
             _ => {
                 // Another request took the number. Perhaps there will never be a contact with this id.
                 for hint in hints {
-                    self.write(Write::delete(Table::Contacts, key((text(&hint, PK), text(&hint, SK)))))
-                        .await?;
+                    self.write(Write::delete(Table::Contacts, key_of(&hint))).await?;
                 }
                 Ok(LeadRecorded::Stale)
             }

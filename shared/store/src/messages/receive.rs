@@ -21,7 +21,7 @@ use crate::contacts::conflicts::{conflict_place, conflict_write};
 use crate::contacts::holder_of;
 use crate::contacts::plan::{create_writes, reach_writes, replace_writes};
 use crate::contacts::reached::{number_place, user_place};
-use crate::contacts::row::{contact, contact_place};
+use crate::contacts::row::{contact_in, contact_place};
 use crate::contacts::windows::{WindowRow, window_write};
 use crate::conversations::plan::{conversation_writes, first_writes};
 use crate::conversations::row::conversation;
@@ -339,7 +339,7 @@ impl Store {
             at,
         });
         let mut rows = self.rows_at([&of_rival, &told]).await?;
-        let other = rows.take(&of_rival).map(contact).transpose()?.flatten();
+        let other = contact_in(rows.take(&of_rival))?;
         Ok((other, rows.get(&told).is_some()))
     }
 
@@ -362,7 +362,7 @@ impl Store {
         let places = [&of_contact, &of_window].into_iter().chain(&of_answered).chain(&of_lanes);
         let mut rows = self.rows_at(places).await?;
         Ok(Beside {
-            contact: rows.take(&of_contact).map(contact).transpose()?.flatten(),
+            contact: contact_in(rows.take(&of_contact))?,
             window: rows.read(&of_window)?,
             answered: of_answered.and_then(|place| rows.take(&place)).map(conversation).transpose()?,
             lanes: rows,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::{Contact, ContactId, Lines, Media, MediaId, Template, TemplateId, WorkspaceId};
 
-use crate::contacts::row::{contact, contact_place};
+use crate::contacts::row::{contact_in, contact_place};
 use crate::dynamodb::read::Place;
 use crate::media::{media_place, take_media};
 use crate::settings::templates::{take_templates, template_places};
@@ -42,7 +42,7 @@ impl Store {
         Ok(TemplateRead {
             template: take_templates(&mut rows, &of_templates)?.remove(&id),
             lines: read.setting?,
-            contact: of_contact.and_then(|place| rows.take(&place)).map(contact).transpose()?.flatten(),
+            contact: contact_in(of_contact.and_then(|place| rows.take(&place)))?,
             media: take_media(&mut rows, &of_media)?,
         })
     }

@@ -7,7 +7,7 @@ use domain::{ContactId, Conversation, ConversationId, Message, MessageId, Onboar
 
 use crate::conversations::plan::conversation_writes;
 use crate::conversations::row::{ANSWER_PK, conversation, lists};
-use crate::dynamodb::item::{Item, PK, SK, key, n, read, s, text};
+use crate::dynamodb::item::{Item, SK, key, key_of, n, read, s, text};
 use crate::dynamodb::read::Query;
 use crate::dynamodb::write::Write;
 use crate::lanes::row::plan as plan_of;
@@ -141,7 +141,7 @@ impl Store {
             {
                 self.shorten_received_id(workspace_id, &received.provider_message_id).await?;
             }
-            self.write(Write::delete(Table::Messages, key((text(row, PK), text(row, SK))))).await?;
+            self.write(Write::delete(Table::Messages, key_of(row))).await?;
         }
         Ok(())
     }

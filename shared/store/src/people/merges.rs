@@ -9,7 +9,7 @@ use domain::contact::conflict::{Conflict, ConflictReason};
 use domain::{Contact, ContactId, ConversationId, LaneId, Merge, MergeRefusal, Timestamp, WorkspaceId};
 
 use crate::contacts::plan::{Role, join_writes};
-use crate::contacts::row::{contact, contact_place, survivor};
+use crate::contacts::row::{contact_in, contact_place, survivor};
 use crate::contacts::windows::{WindowRow, window_write};
 use crate::conversations::plan::conversation_writes;
 use crate::conversations::row::conversation;
@@ -233,7 +233,7 @@ impl Store {
         let mut rows = self.rows_at([&stays, &goes].into_iter().chain(job)).await?;
         let is_merged = [&stays, &goes].iter().any(|place| rows.get(place).and_then(survivor).is_some());
         let job = job.and_then(|place| rows.take(place));
-        let mut read = |place| Ok::<_, StoreError>(rows.take(place).map(contact).transpose()?.flatten());
+        let mut read = |place| contact_in(rows.take(place));
         Ok(Both { survivor: read(&stays)?, merged: read(&goes)?, is_merged, job })
     }
 }

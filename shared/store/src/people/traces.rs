@@ -4,7 +4,7 @@ use domain::contact::search::phone_rows;
 use domain::{Cellphone, Contact, ContactId, Lead, MediaId, Timestamp, WorkspaceId};
 
 use crate::contacts::plan::{erase_writes, search_hints};
-use crate::dynamodb::item::{PK, SK, key, s, text};
+use crate::dynamodb::item::{SK, key, key_of, s, text};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
@@ -37,7 +37,7 @@ impl Store {
         self.erase_repeat(lead).await?;
         if self.contact(lead.workspace_id, lead.contact).await?.is_none() {
             for hint in search_hints(&lead.new_contact(lead.created_at))? {
-                self.write(Write::delete(Table::Contacts, key((text(&hint, PK), text(&hint, SK))))).await?;
+                self.write(Write::delete(Table::Contacts, key_of(&hint))).await?;
             }
         }
         self.write(Write::delete(Table::Leads, key(keys::lead(lead.workspace_id, lead.id)))).await?;
@@ -94,8 +94,7 @@ impl Store {
                 let of = keys::read_search_sort_key(text(&item, SK)).map(|(_, contact)| contact);
                 let Some(contact) = of.filter(|_| text(&item, "ph") == cellphone.digits()) else { continue };
                 if self.contact(workspace, contact).await?.is_none() {
-                    self.write(Write::delete(Table::Contacts, key((text(&item, PK), text(&item, SK)))))
-                        .await?;
+                    self.write(Write::delete(Table::Contacts, key_of(&item))).await?;
                 }
             }
         }

@@ -15,7 +15,7 @@ use super::events::{EventAbout, about, recorded};
 use super::lane::SortKey;
 use super::lists::DeliveryFilter;
 use crate::dynamodb::fields::stored;
-use crate::dynamodb::item::{PK, SK, key, read, row, text};
+use crate::dynamodb::item::{PK, key, key_of, read, row, text};
 use crate::dynamodb::read::{MAX_KEYS, Place, Query};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
@@ -148,7 +148,7 @@ impl Store {
             let attempts =
                 Query::of(Table::Webhooks, keys::slot(&slot)).begins_with(keys::attempts(event.id));
             for item in self.query_all(attempts.with_expired()).await? {
-                let attempt = key((text(&item, PK), text(&item, SK)));
+                let attempt = key_of(&item);
                 let answer = Write::update(Table::Webhooks, attempt, "REMOVE #answer")
                     .when("attribute_exists(#answer)")
                     .name("#answer", "answer");

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 
 fn apply(before: &Conversation, update: &ConversationUpdate) -> Result<Option<ConversationChange>, Refused> {

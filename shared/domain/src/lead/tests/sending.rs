@@ -8,7 +8,7 @@ use super::*;
 fn message(status: MessageStatus, error: Option<&str>) -> Message {
     let (lead, line) = (lead(), line());
     let contact = lead.contact_of(None, NOW);
-    let conversation = lead.new_conversation(&contact, &line, brand(), 1, NOW);
+    let conversation = lead.new_conversation(lead.conversation, &contact, (&line, brand()), 1, NOW);
     let mut message = lead.message_in(&conversation, &contact, template().bare_content(NOW), 1, NOW).unwrap();
     message.parts[0].status = status;
     message.parts[0].error = error.map(PartError::of);
