@@ -4,7 +4,6 @@
 //! last, and of two choices of the same moment it is the opt-out. Each scope has a choice of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -226,7 +225,7 @@ impl Held {
         let at = match before {
             // An operator changes what holds, so this is the later choice.
             Some(before) if chosen.source == ChoiceSource::Operator && !is_same => {
-                now.max(before.latest.plus(Duration::from_millis(1)))
+                before.latest.next_change(now)
             }
             _ => chosen.at.min(now),
         };

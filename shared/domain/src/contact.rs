@@ -7,6 +7,8 @@ mod joined;
 pub mod reached;
 pub mod search;
 
+use std::collections::BTreeMap;
+
 use crate::attribute::{AttributeCategory, AttributeDefinition, Definitions};
 use crate::contact::address::{UserIds, WaId};
 use crate::ids::{AttributeId, ClosedValueId, ContactId, PersonJobId, UserId, WorkspaceId};
@@ -17,7 +19,6 @@ use crate::settings::user::{User, UserRef, UserStatus};
 use crate::text::{Cellphone, Email, Language, PersonName, Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
-use std::collections::BTreeMap;
 
 /// A contact. The service derives NORMAL or PARTIAL when it reads the contact ([`Contact::contact_type`]), so
 /// a change to a definition rewrites no contact.

@@ -15,12 +15,13 @@ pub use plan::OnboardingPlan;
 pub use recipient::Recipient;
 pub use update::{ConversationChange, ConversationUpdate};
 
+use std::collections::HashMap;
+use std::fmt;
+
 use crate::ids::{ContactId, ConversationId, WorkspaceId};
 use crate::text::{Unfit, line, within};
 use crate::time::Timestamp;
 use crate::words::words;
-use std::collections::HashMap;
-use std::fmt;
 
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]

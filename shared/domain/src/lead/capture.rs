@@ -1,6 +1,7 @@
 //! A workspace's lead capture settings: the pages that may send leads, and the template that a lead receives.
 
 use std::fmt;
+
 use subtle::ConstantTimeEq;
 
 use crate::access::api_key::RateLimit;

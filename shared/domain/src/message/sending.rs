@@ -12,6 +12,7 @@
 //! A waiting part delays the parts after it. A FAILED or UNKNOWN part does not.
 
 use std::fmt;
+
 use uuid::Uuid;
 
 use crate::choices::Choices;
