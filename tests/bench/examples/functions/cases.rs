@@ -311,7 +311,7 @@ async fn events(
                 let body = json!({
                     "lane": "person",
                     "workspaceId": workspace.to_string(),
-                    "erasureId": asked.id.to_string(),
+                    "jobId": asked.id.to_string(),
                 });
                 events.push(queue_fixture("people.json", &[body.to_string()]).to_string());
             }
