@@ -5,6 +5,7 @@ mod inbound;
 mod line;
 mod person;
 mod statuses;
+mod templates;
 mod webhooks;
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +27,7 @@ use super::whatsapp::{self, Fault, Recipient};
 use files::{DOWNLOADS, Download, Files};
 use person::CustomerIds;
 use statuses::{Accepted, course};
+use templates::{Changed, Templates};
 use webhooks::{NotPosted, Poster, Webhooks};
 
 pub use webhooks::{Posted, SimulatedApp, WebhookState};
@@ -46,6 +48,11 @@ pub use webhooks::{Posted, SimulatedApp, WebhookState};
 ///
 /// Two requests are tries of the same message if recipient and body are equal. The part of a file's link after the
 /// `?` is ignored, because each try signs the link anew. After acceptance, the count of tries starts again.
+///
+/// The templates of an account can be registered: `PUT /templates/<business-account-id>`. Then a template that one of the account's
+/// lines sends is judged against them, and `GET /<version>/<account>/message_templates` and `GET /<version>/<template-id>` show them.
+/// `POST /templates/<business-account-id>` changes one as somebody at Meta would. A line of no such account may send any template
+/// whose body takes values by their places.
 ///
 /// If it has a [`SimulatedApp`], it posts webhooks to it: statuses of the messages that it accepted, and what
 /// `POST /inbound` asks for. `GET /webhooks` shows them. The last four digits of the recipient select the statuses:
@@ -76,6 +83,7 @@ struct Meta {
     ledger: Ledger<Call>,
     messages: Messages,
     files: Files,
+    templates: Templates,
     webhooks: Webhooks,
 }
 
@@ -112,8 +120,8 @@ impl Provider {
     /// If the port is taken.
     pub async fn start(port: u16) -> io::Result<Self> {
         let (webhooks, poster) = Webhooks::start();
-        let (ledger, messages, files) = (Ledger::new(), Messages::default(), Files::default());
-        let meta = Arc::new(Meta { ledger, messages, files, webhooks });
+        let (messages, files, templates) = Default::default();
+        let meta = Arc::new(Meta { ledger: Ledger::new(), messages, files, templates, webhooks });
         let answering = Arc::clone(&meta);
         let server = Server::plain(port, move |asked| {
             let meta = Arc::clone(&answering);
@@ -142,6 +150,22 @@ impl Provider {
     pub fn set_app(&self, app: SimulatedApp) {
         self.meta.webhooks.set_app(app);
     }
+
+    /// Registers the templates of a business account: `{phoneNumberIds, data}`. `PUT /templates/<id>` does the same.
+    ///
+    /// # Errors
+    /// If the registry is wrong: the reason.
+    pub fn set_templates(&self, account: &str, registry: &Value) -> Result<Value, String> {
+        self.meta.templates.set(account, registry)
+    }
+
+    /// Does with a template what somebody at Meta would, and posts no webhook: `{command, name, language}`.
+    ///
+    /// # Errors
+    /// If there is no such template or command: the reason.
+    pub fn change_template(&self, account: &str, command: &Value) -> Result<(), String> {
+        self.meta.templates.command(account, command).map(drop)
+    }
 }
 
 impl Meta {
@@ -153,6 +177,9 @@ impl Meta {
             "/app" => return Some(self.change_app(asked)),
             "/inbound" => return Some(self.inbound(asked).await),
             _ => {}
+        }
+        if let ["templates", account] = asked.segments()[..] {
+            return Some(self.registry(asked, account).await);
         }
         let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
         let reaction = self.react(asked, &body);
@@ -188,9 +215,12 @@ impl Meta {
         }
         match asked.segments()[..] {
             [_version, line, "messages"] => self.send(asked, line, body),
+            [_version, account, "message_templates"] if asked.method == Method::GET => {
+                self.list_templates(asked, account)
+            }
             [_version, id] if asked.method == Method::GET => self.look_up(asked, id),
             _ => refused(&Fault::INVALID.because(
-                "Unsupported request: the only paths are .../messages, files' ids and files' URLs.",
+                "Unsupported request: the only paths are .../messages, .../message_templates, ids and files' URLs.",
             )),
         }
     }
@@ -206,6 +236,9 @@ impl Meta {
             Ok(to) => to,
             Err(fault) => return refused(&fault),
         };
+        if let Err(fault) = self.templates.judge(line, body) {
+            return refused(&fault);
+        }
         let messages = &self.messages;
         let digits = to.as_str();
         let behaviour =
@@ -226,11 +259,16 @@ impl Meta {
         if !has_bearer_token(asked) {
             return refused(&Fault::TOKEN.because("The access token is missing."));
         }
-        let host = asked.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1");
-        match self.files.look_up(id, &format!("http://{host}")) {
-            Ok(body) => React::Answer(Answered { status: 200, body }),
-            Err(fault) => refused(&fault),
+        let template = self.templates.one(id, asked.uri.query().unwrap_or_default());
+        answered(template.unwrap_or_else(|| self.files.look_up(id, &origin(asked))))
+    }
+
+    fn list_templates(&self, asked: &Asked, account: &str) -> React {
+        if !has_bearer_token(asked) {
+            return refused(&Fault::TOKEN.because("The access token is missing."));
         }
+        let url = format!("{}{}", origin(asked), asked.uri.path());
+        answered(self.templates.page(account, asked.uri.query().unwrap_or_default(), &url))
     }
 
     fn download(&self, asked: &Asked) -> React {
@@ -280,6 +318,45 @@ impl Meta {
             }
             Err(why) => problem(StatusCode::BAD_REQUEST, &why),
         }
+    }
+
+    /// Sets or shows the templates of an account, or does something with one of them.
+    async fn registry(&self, asked: &Asked, account: &str) -> Answer {
+        let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+        match asked.method {
+            Method::GET => match self.templates.show(account) {
+                Some(registry) => json_answer(StatusCode::OK, &registry),
+                None => problem(StatusCode::NOT_FOUND, "the account has no registry: PUT sets one"),
+            },
+            Method::PUT => match self.templates.set(account, &body) {
+                Ok(data) => json_answer(StatusCode::OK, &json!({ "data": data })),
+                Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+            },
+            Method::POST => match self.templates.command(account, &body) {
+                Ok(changed) => self.told(changed).await,
+                Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+            },
+            _ => problem(StatusCode::METHOD_NOT_ALLOWED, "use GET, PUT or POST"),
+        }
+    }
+
+    /// Posts the webhook of a command, and answers when it is delivered, or after five seconds. Without an app, none is posted.
+    async fn told(&self, Changed { template, change }: Changed) -> Answer {
+        let webhook = change.map(|change| line::webhook(&[change]));
+        let posted = webhook.and_then(|webhook| self.webhooks.post(Duration::ZERO, vec![webhook]).ok());
+        let number = posted.as_ref().and_then(|posted| posted.numbers.first().copied());
+        if let Some(posted) = posted {
+            posted.delivered().await;
+        }
+        let webhook = self.webhooks.ledger().newest(|webhook| Some(webhook.number) == number);
+        json_answer(
+            StatusCode::OK,
+            &json!({
+                "template": template,
+                "webhook": number,
+                "state": webhook.as_ref().map(|webhook| webhook.state),
+            }),
+        )
     }
 
     /// Posts what a customer does, and answers when the webhook is delivered, or after five seconds.
@@ -441,6 +518,19 @@ fn has_bearer_token(asked: &Asked) -> bool {
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.strip_prefix("Bearer "))
         .is_some_and(|token| !token.is_empty())
+}
+
+/// The origin under which the caller reached the simulator.
+fn origin(asked: &Asked) -> String {
+    let host = asked.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1");
+    format!("http://{host}")
+}
+
+fn answered(found: Result<Value, Fault>) -> React {
+    match found {
+        Ok(body) => React::Answer(Answered { status: 200, body }),
+        Err(fault) => refused(&fault),
+    }
 }
 
 fn refused(fault: &Fault) -> React {

@@ -1,61 +1,15 @@
-//! The Cloud API's rules for a message, and the format of its errors.
+//! The Cloud API's rules for a message.
 
-use std::borrow::Cow;
+mod fault;
+mod members;
+mod template;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// An error of the Graph API.
-#[derive(Clone, Debug)]
-pub(super) struct Fault {
-    pub(super) status: u16,
-    code: u32,
-    title: &'static str,
-    details: Cow<'static, str>,
-}
+use members::{length, only};
 
-impl Fault {
-    pub(super) const TOKEN: Self = Self::new(401, 190, "Access token has expired", "");
-    pub(super) const INVALID: Self = Self::new(400, 100, "Invalid parameter", "");
-    const MISSING: Self = Self::new(400, 131_008, "Required parameter is missing", "");
-    const UNFIT: Self = Self::new(400, 131_009, "Parameter value is not valid", "");
-    pub(super) const UNDELIVERABLE: Self =
-        Self::new(400, 131_026, "Message undeliverable", "Message Undeliverable.");
-    pub(super) const RATE_LIMIT: Self = Self::new(
-        429,
-        130_429,
-        "Rate limit hit",
-        "Message failed to send because there were too many messages sent from this phone number in a short period of time.",
-    );
-    pub(super) const UNKNOWN_ERROR: Self =
-        Self::new(500, 1, "API Unknown", "Invalid request or possible server error.");
-    pub(super) const NO_TEMPLATE: Self = Self::new(
-        404,
-        132_001,
-        "Template name does not exist in the translation",
-        "The template does not exist in the specified language or has not been approved.",
-    );
-
-    const fn new(status: u16, code: u32, title: &'static str, details: &'static str) -> Self {
-        Self { status, code, title, details: Cow::Borrowed(details) }
-    }
-
-    pub(super) fn because(mut self, details: impl Into<Cow<'static, str>>) -> Self {
-        self.details = details.into();
-        self
-    }
-
-    pub(super) fn body(&self) -> Value {
-        json!({
-            "error": {
-                "message": format!("(#{}) {}", self.code, self.title),
-                "type": "OAuthException",
-                "code": self.code,
-                "error_data": { "messaging_product": "whatsapp", "details": self.details },
-                "fbtrace_id": "local",
-            }
-        })
-    }
-}
+pub(super) use fault::Fault;
+pub(super) use template::{judged, positional};
 
 /// The recipient of a message, as the call names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +102,7 @@ const KINDS: &[(&str, Check)] = &[
     ("document", media),
     ("image", media),
     ("sticker", media),
-    ("template", template),
+    ("template", template::check),
     ("text", text),
     ("video", media),
 ];
@@ -183,78 +137,20 @@ fn media(kind: &str, content: &Map<String, Value>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn template(kind: &str, content: &Map<String, Value>) -> Result<(), Fault> {
-    only(content, kind, &["name", "language", "components"])?;
-    length(kind, content, "name", 512)?;
-    let Some(Value::Object(language)) = content.get("language") else {
-        return Err(Fault::MISSING.because("Parameter template['language'] is required."));
-    };
-    only(language, "language", &["code"])?;
-    length("language", language, "code", 16)?;
-    let components = match content.get("components") {
-        None => return Ok(()),
-        Some(Value::Array(components)) => components,
-        Some(_) => return Err(Fault::UNFIT.because("Param template['components'] must be an array.")),
-    };
-    components.iter().try_for_each(component)
-}
-
-fn component(component: &Value) -> Result<(), Fault> {
-    let unfit = |details: &'static str| Fault::UNFIT.because(details);
-    let members = component.as_object().ok_or_else(|| unfit("A component must be an object."))?;
-    only(members, "component", &["type", "parameters"])?;
-    if component["type"] != "body" {
-        return Err(unfit("Only a body component is supported."));
-    }
-    let parameters = component["parameters"].as_array().filter(|parameters| !parameters.is_empty());
-    let parameters = parameters.ok_or_else(|| unfit("A component without parameters must be left out."))?;
-    for parameter in parameters {
-        let members = parameter.as_object().ok_or_else(|| unfit("A parameter must be an object."))?;
-        only(members, "parameter", &["type", "text"])?;
-        if parameter["type"] != "text" {
-            return Err(unfit("Only text parameters are supported."));
-        }
-        length("parameter", members, "text", 32_768)?;
-        let value = parameter["text"].as_str().unwrap_or_default();
-        if value.contains(['\n', '\t', '\r']) || value.contains("     ") {
-            return Err(unfit(
-                "Param text cannot have new-line/tab characters or more than 4 consecutive spaces.",
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that a text exists and is not longer than `most`.
-fn length(kind: &str, content: &Map<String, Value>, name: &str, most: usize) -> Result<(), Fault> {
-    let given = content.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let text =
-        given.ok_or_else(|| Fault::MISSING.because(format!("Parameter {kind}['{name}'] is required.")))?;
-    if text.chars().count() > most {
-        return Err(
-            Fault::INVALID.because(format!("Param {kind}['{name}'] must be at most {most} characters long."))
-        );
-    }
-    Ok(())
-}
-
-fn only(members: &Map<String, Value>, of: &str, known: &[&str]) -> Result<(), Fault> {
-    match members.keys().find(|key| !known.contains(&key.as_str())) {
-        None => Ok(()),
-        Some(key) => Err(Fault::INVALID.because(format!("Unexpected key \"{key}\" on param \"{of}\"."))),
-    }
-}
-
 fn words(kinds: &[(&str, Check)]) -> String {
     kinds.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
+    /// A template is one that no registry knows.
     fn code_of(message: &Value) -> Result<Recipient, u32> {
-        recipient(message).map_err(|fault| fault.code)
+        let checked = recipient(message).and_then(|to| positional(message).map(|()| to));
+        checked.map_err(|fault| fault.code)
     }
 
     fn number() -> Recipient {

@@ -6,3 +6,4 @@ mod landing;
 mod provider_webhooks;
 mod run;
 mod simulators;
+mod templates;
