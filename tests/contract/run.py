@@ -5,7 +5,8 @@
     run.py rust                     builds the client of progenitor, and lets it call every operation
 
 First, test_requests.py compares the document with what the stack reads from requests. `make test` also lets the generated
-clients call every operation (test_driving.py) and runs the programs of docs/quick-start.md (test_quick_start.py). Then
+clients call every operation (test_driving.py) and runs the programs of docs/quick-start.md (test_quick_start.py) and of docs/api.md
+(test_template_reply.py). Then
 Schemathesis generates requests from the document: its examples, the boundaries of every schema, random valid and invalid
 requests, and chains of requests.
 """
@@ -43,7 +44,7 @@ def main(arguments):
     with running("contract") as file:
         stack = json.loads(file.read_text())
         environment = os.environ | made(stack) | {"STACK_FILE": str(file)}
-        of_clients = [] if arguments else [HERE / "test_driving.py", HERE / "test_quick_start.py"]
+        of_clients = [] if arguments else [HERE / name for name in ("test_driving.py", "test_quick_start.py", "test_template_reply.py")]
         tests = [HERE / "test_requests.py", *of_clients]
         command = [BIN / "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *tests]
         status = subprocess.run(command, cwd=ROOT, env=environment).returncode
