@@ -1,7 +1,8 @@
 use domain::attribute::AttributeDefinition;
 use domain::contact::{AttributeUpdate, ContactUpdate, OpenContent};
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, ContactId, Email, Language, PersonName, Refused, UserRef,
+    AttributeId, Cellphone, ClosedValueId, ContactId, Email, ExternalId, Language, PersonName, Refused,
+    UserRef,
 };
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, people, view};
@@ -26,8 +27,16 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
 }
 
 /// The fields of a `ContactUpdate`.
-const FIELDS: [&str; 7] =
-    ["firstName", "lastName", "email", "cellphone", "languageCode", "ownerIdentifier", "customAttributes"];
+const FIELDS: [&str; 8] = [
+    "firstName",
+    "lastName",
+    "email",
+    "cellphone",
+    "externalId",
+    "languageCode",
+    "ownerIdentifier",
+    "customAttributes",
+];
 
 /// One try: reads, applies and writes. Returns `None` if another writer changed the contact in between.
 async fn merge(
@@ -63,6 +72,7 @@ fn read_update(form: &mut Form, body: Node<'_>) -> Option<ContactUpdate> {
         last_name: body.patch(form, "lastName", |form, at| at.text(form, PersonName::parse)),
         email: body.patch(form, "email", |form, at| at.text(form, Email::parse)),
         cellphone: body.patch(form, "cellphone", |form, at| at.text(form, Cellphone::parse)),
+        external_id: body.patch(form, "externalId", |form, at| at.text(form, ExternalId::parse)),
         language: body.patch(form, "languageCode", |form, at| at.text(form, Language::parse)),
         owner: body.patch(form, "ownerIdentifier", read_owner),
         attributes: read_attributes(form, body.field("customAttributes")),

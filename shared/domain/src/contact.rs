@@ -16,7 +16,7 @@ use crate::patch::Patch;
 use crate::refused::Refused;
 use crate::settings::template::ContactValues;
 use crate::settings::user::{User, UserRef, UserStatus};
-use crate::text::{Cellphone, Email, Language, PersonName, Unfit, within};
+use crate::text::{Cellphone, Email, ExternalId, Language, PersonName, Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -40,6 +40,8 @@ pub struct Contact {
     pub email: Option<Email>,
     /// Phone number, unique within the workspace.
     pub cellphone: Option<Cellphone>,
+    /// The contact's id in the tenant's own system, unique within the workspace.
+    pub external_id: Option<ExternalId>,
     /// The provider's ids of the customer for the workspace's accounts, each unique within the workspace.
     pub user_ids: UserIds,
     /// The number under which the provider knows the customer, if it is not the `cellphone`. Unique within
@@ -142,6 +144,8 @@ pub struct ContactUpdate {
     pub email: Patch<Email>,
     /// Phone number.
     pub cellphone: Patch<Cellphone>,
+    /// The id in the tenant's own system.
+    pub external_id: Patch<ExternalId>,
     /// Language.
     pub language: Patch<Language>,
     /// The internal user who becomes the owner.
@@ -208,6 +212,7 @@ impl Contact {
             last_name: None,
             email: None,
             cellphone: None,
+            external_id: None,
             user_ids: UserIds::default(),
             wa_id: None,
             moved_at: None,
@@ -252,6 +257,7 @@ impl Contact {
             last_name: update.last_name.applied_to(&self.last_name),
             email: update.email.applied_to(&self.email),
             cellphone: update.cellphone.applied_to(&self.cellphone),
+            external_id: update.external_id.applied_to(&self.external_id),
             language: update.language.applied_to(&self.language),
             owner: owner_after(&self.owner, &update.owner, owner)?,
             ..self.clone()
@@ -316,6 +322,7 @@ impl Contact {
             self.last_name.as_ref().map(PersonName::as_str),
             self.email.as_ref().map(Email::as_str),
             self.cellphone.as_ref().map(Cellphone::as_str),
+            self.external_id.as_ref().map(ExternalId::as_str),
         ];
         texts.iter().flatten().map(|text| text.len()).sum()
     }

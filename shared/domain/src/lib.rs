@@ -78,7 +78,7 @@ pub use settings::onboarding::{Onboarding, Override};
 pub use settings::template::{Template, TemplateCategory, TemplateScope, TemplateStatus};
 pub use settings::user::{User, UserRef, UserStatus};
 pub use settings::workspace::{Team, Workspace, WorkspaceState};
-pub use text::{Cellphone, Email, EmailKey, Language, PersonName, Unfit};
+pub use text::{Cellphone, Email, EmailKey, ExternalId, Language, PersonName, Unfit};
 pub use time::{Clock, Timestamp};
 pub use webhook::delivery::{Delivery, DeliveryId, DeliveryState};
 pub use webhook::event::{Event, EventType};

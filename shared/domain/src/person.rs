@@ -14,7 +14,7 @@ use crate::lead::Lead;
 use crate::message::{Content, Message};
 use crate::person::times::{HeldNumber, Tenure, contact_of};
 use crate::phone::PhoneKey;
-use crate::text::{Cellphone, Email};
+use crate::text::{Cellphone, Email, ExternalId};
 use crate::time::Timestamp;
 
 /// Who a person is: the ids, numbers and addresses under which rows of the person are kept.
@@ -34,6 +34,9 @@ pub struct Person {
     pub emails: BTreeSet<Email>,
     /// The ids at the provider, of which an opt-out may be known.
     pub user_ids: BTreeSet<ProviderUserId>,
+    /// The ids in the tenant's own system. They are chosen by the tenant and may be as short as `1`, so no text is searched
+    /// for them.
+    pub external_ids: BTreeSet<ExternalId>,
 }
 
 impl Person {
@@ -122,6 +125,7 @@ impl Person {
         self.shared.extend(other.shared.iter().cloned());
         self.emails.extend(other.emails.iter().cloned());
         self.user_ids.extend(other.user_ids.iter().cloned());
+        self.external_ids.extend(other.external_ids.iter().cloned());
         self
     }
 }

@@ -34,7 +34,7 @@ pub enum Refused {
     /// The owner in the request is not an active internal user of the workspace.
     #[error("the owner is not an active internal user")]
     UnknownOwner,
-    /// The e-mail address or phone number belongs to another contact of the workspace.
+    /// The e-mail address, phone number or external id belongs to another contact of the workspace.
     #[error("{} belongs to contact {contact}", field.as_str())]
     IdentityTaken {
         /// The field that is taken.
@@ -246,6 +246,8 @@ pub enum IdentityField {
     Email,
     /// The phone number.
     Cellphone,
+    /// The id in the tenant's own system, compared exactly.
+    ExternalId,
     /// The provider's id of the customer. No request sets it.
     UserId,
     /// The number under which the provider knows the customer. No request sets it.
@@ -254,5 +256,11 @@ pub enum IdentityField {
 
 words!(
     /// The names of the API fields, and of the contact's fields that clients do not see.
-    IdentityField { Email: "email", Cellphone: "cellphone", UserId: "userId", WaId: "waId" }
+    IdentityField {
+        Email: "email",
+        Cellphone: "cellphone",
+        ExternalId: "externalId",
+        UserId: "userId",
+        WaId: "waId",
+    }
 );

@@ -128,6 +128,8 @@ texts! {
     PersonName;
     /// An e-mail address of up to 254 characters. It is shown as given, and compared by its [`key`](Email::key).
     Email;
+    /// The id of a contact in the tenant's own system: 1 to 128 characters in one line, not blank. It is compared exactly.
+    ExternalId;
     /// A phone number in E.164 form: `+` and 8 to 15 digits. It is shown and dialled as given, and compared by its
     /// [`key`](Cellphone::key).
     Cellphone;
@@ -141,6 +143,24 @@ impl PersonName {
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
         line(text).map(Self)
+    }
+}
+
+impl ExternalId {
+    /// The greatest number of characters in an id.
+    pub const MAX: usize = 128;
+
+    /// Parses an id. White space around it and format characters ([`visible`]) are removed, because nobody sees them.
+    /// Nothing else is changed: ids that differ in case are two.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        within(text, 1, Self::MAX)?;
+        if is_blank(text) {
+            return Err(Unfit::Value { reason: "an id cannot be blank" });
+        }
+        if text.chars().any(|character| character.is_control() || is_line_separator(character)) {
+            return Err(Unfit::Value { reason: "an id has one line, without tabs and control characters" });
+        }
+        Ok(Self(visible(text).trim().to_owned()))
     }
 }
 
@@ -407,6 +427,32 @@ mod tests {
             (Email::parse("Ana@Example.COM").unwrap(), Email::parse("ana@example.com").unwrap());
         assert!(upper.same_as(&lower));
         assert_eq!(upper.as_str(), "Ana@Example.COM");
+    }
+
+    #[test]
+    fn an_external_id_is_one_line_and_is_compared_exactly() {
+        let longest = "\u{e9}".repeat(ExternalId::MAX);
+        for (given, stored) in [
+            ("4711", "4711"),
+            ("crm:Customer/00 42#a", "crm:Customer/00 42#a"),
+            ("  4711 ", "4711"),
+            ("\u{feff} 47\u{200b}11\u{ad}", "4711"),
+            ("\u{645}\u{6cc}\u{200c}\u{62e}", "\u{645}\u{6cc}\u{200c}\u{62e}"),
+            (&longest, &longest),
+        ] {
+            let id = ExternalId::parse(given).unwrap();
+            assert_eq!(id.as_str(), stored);
+            assert_eq!(ExternalId::parse(stored), Ok(id), "{given:?}");
+        }
+        let id = |text: &str| ExternalId::parse(text).unwrap();
+        for (one, other) in [("a1", "A1"), ("a 1", "a  1"), ("0042", "42"), ("e\u{301}", "\u{e9}")] {
+            assert_ne!(id(one), id(other), "{one:?}");
+        }
+        for bad in [" ", "\u{200b}", "\u{2800}", "a\nb", "a\t", "4711\r\n", "a\u{2028}b", "a\u{85}"] {
+            assert!(matches!(ExternalId::parse(bad), Err(Unfit::Value { .. })), "{bad:?}");
+        }
+        assert_eq!(ExternalId::parse(""), Err(Unfit::TooShort { min: 1 }));
+        assert_eq!(ExternalId::parse(&"x".repeat(129)), Err(Unfit::TooLong { max: 128 }));
     }
 
     #[test]

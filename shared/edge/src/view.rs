@@ -68,6 +68,7 @@ views! {
         #[serde(skip_serializing_if = "Option::is_none")]
         custom_attributes: Option<Vec<ContactAttributeView<'a>>> =
             Some(definitions.active(now).filter_map(|definition| contact_attribute(contact, definition)).collect()),
+        external_id: Option<&'a str> = contact.external_id.as_ref().map(|id| id.as_str()),
         provider_user_ids: Vec<ProviderUserIdView<'a>> = contact.user_ids.iter().map(provider_user_id).collect(),
         created_at: String = contact.created_at.to_string(),
         updated_at: String = contact.updated_at.to_string(),

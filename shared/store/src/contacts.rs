@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use domain::choices::Chooser;
 use domain::refused::IdentityField;
-use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User, UserRef, WorkspaceId};
+use domain::{
+    Cellphone, Contact, ContactId, ContactRef, Definitions, Email, ExternalId, User, UserRef, WorkspaceId,
+};
 
 use crate::contacts::plan::{Role, create_writes, replace_writes};
 use crate::contacts::row::{contact, contact_in, contact_place, survivor};
@@ -32,9 +34,9 @@ use crate::{Store, StoreError, Table, keys};
 pub enum Created {
     /// The contact is stored.
     Done,
-    /// Another contact of the workspace has its e-mail address or phone number.
+    /// Another contact of the workspace has its e-mail address, phone number or external id.
     Taken {
-        /// Which of the two is taken.
+        /// Which of them is taken.
         field: IdentityField,
         /// The contact that has it.
         contact: ContactId,
@@ -48,9 +50,9 @@ pub enum Replaced {
     Done,
     /// The contact was changed since it was read: read it again and merge again.
     Stale,
-    /// Another contact of the workspace has the new e-mail address or phone number.
+    /// Another contact of the workspace has the new e-mail address, phone number or external id.
     Taken {
-        /// Which of the two is taken.
+        /// Which of them is taken.
         field: IdentityField,
         /// The contact that has it.
         contact: ContactId,
@@ -145,6 +147,15 @@ impl Store {
         cellphone: &Cellphone,
     ) -> Result<Option<ContactId>, StoreError> {
         self.holder(keys::contact_phone(workspace, &cellphone.key())).await
+    }
+
+    /// The contact with this id in the tenant's own system (strongly consistent read). One round trip.
+    pub async fn contact_holding_external_id(
+        &self,
+        workspace: WorkspaceId,
+        external_id: &ExternalId,
+    ) -> Result<Option<ContactId>, StoreError> {
+        self.holder(keys::contact_external_id(workspace, external_id)).await
     }
 
     /// Stores a new contact; searches find it at once. One round trip; one more if the workspace's shards are

@@ -11,9 +11,9 @@ use domain::contact::conflict::Conflict;
 use domain::contact::search::{PHONE_PREFIX, PhoneEnd};
 use domain::{
     AttributeId, BrandId, BusinessAccountId, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
-    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, PersonJobId,
-    PhoneKey, ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp, UserId,
-    WorkspaceId,
+    EndpointId, ErasureId, EventId, ExternalId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId,
+    PersonJobId, PhoneKey, ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp,
+    UserId, WorkspaceId,
 };
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
@@ -128,6 +128,14 @@ pub(crate) const CONFLICT: &str = "X#";
 /// The row that keeps a contact's id at the provider unique and finds the contact by it.
 pub(crate) fn contact_user_id(workspace: WorkspaceId, user_id: &ProviderUserId) -> (String, &'static str) {
     (format!("{workspace}#U#{}", user_id.as_str()), "U")
+}
+
+/// The row that keeps a contact's id in the tenant's own system unique and finds the contact by it.
+pub(crate) fn contact_external_id(
+    workspace: WorkspaceId,
+    external_id: &ExternalId,
+) -> (String, &'static str) {
+    (format!("{workspace}#K#{}", external_id.as_str()), "U")
 }
 
 /// Since when a line delivers customers' messages.

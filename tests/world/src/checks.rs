@@ -214,12 +214,12 @@ impl Simulation {
         }
     }
 
-    /// No two contacts have one number or address, and the rows of identities agree with the contacts.
+    /// No two contacts have one number, address or id of the tenant's system, and the rows of identities agree with the contacts.
     fn check_identities(&self, tenant: &Tenant) {
         let rows = self.world.db.rows(Table::Contacts);
         let contacts: Vec<&Value> =
             rows.iter().filter(|row| row["sk"]["S"] == "C" && is_of(row, tenant)).collect();
-        for (field, letter) in [("email", "E"), ("cellphone", "P")] {
+        for (field, letter) in [("email", "E"), ("cellphone", "P"), ("externalId", "K")] {
             let mut held: BTreeMap<String, &str> = BTreeMap::new();
             // A number under which the provider knows the contact is one of its numbers, too.
             let known_as = |contact: &Value| {
@@ -233,10 +233,11 @@ impl Simulation {
             for (value, id) in values {
                 let Some(id) = id else { continue };
                 let key = match field {
+                    "externalId" => Ok(value),
                     "email" => Email::parse(&value).map(|email| email.key().as_str().to_owned()),
                     _ => Cellphone::parse(&value).map(|number| number.key().as_str().to_owned()),
                 };
-                let value = key.expect("an address or a number");
+                let value = key.expect("an address, a number or an id");
                 if held.insert(value.clone(), id).is_some() {
                     self.breaks(format!("two contacts of tenant {} have {value}", tenant.number));
                 }

@@ -216,11 +216,12 @@ impl Simulation {
         }
     }
 
-    /// Several contacts get the same address or number at the same moment.
+    /// Several contacts get the same address, number or id of the tenant's system at the same moment.
     async fn all_want_one_identity(&self, tenant: &Tenant) {
-        let body = match self.random.happens(500) {
-            true => json!({ "email": format!("Someone{}@example.com", self.random.below(5)) }),
-            false => json!({ "cellphone": self.stranger() }),
+        let body = match self.random.below(3) {
+            0 => json!({ "email": format!("Someone{}@example.com", self.random.below(5)) }),
+            1 => json!({ "externalId": format!("crm-{}", self.random.below(5)) }),
+            _ => json!({ "cellphone": self.stranger() }),
         };
         let mut events = vec![];
         for _ in 0..self.several() {

@@ -41,6 +41,10 @@ impl Simulation {
             ids.extend(found.first().and_then(|contact| contact["id"].as_str()).map(str::to_owned));
         }
         let Ok(ids) = <[String; 2]>::try_from(ids) else { return };
+        // The id of the contact that goes becomes that of the one that stays.
+        let body = json!({ "externalId": "crm of two" });
+        let event = tenant.event("contacts-update.json").path("contactId", &ids[1]).body(&body);
+        self.persists("contacts", event, false).await;
         // The customer writes, and the tenant opens a conversation, while the contacts become one.
         let text = self.writes(tenant, NUMBERS[1], None, 0);
         let (is_merged, late) = tokio::join!(self.merge(tenant, &ids), self.opens_with(tenant, NUMBERS[1]));

@@ -72,11 +72,12 @@ impl Simulation {
         if let Some(contact) = found.first().and_then(|contact| contact["id"].as_str()) {
             let name = format!("Person{:x}", self.random.next());
             let email = format!("{}@example.com", name.to_lowercase());
-            let body = json!({ "firstName": name, "email": email });
+            let id = format!("crm of {name}");
+            let body = json!({ "firstName": name, "email": email, "externalId": id });
             let event = tenant.event("contacts-update.json").path("contactId", contact).body(&body);
             self.persists("contacts", event, false).await;
             let mut ledger = tenant.ledger.borrow_mut();
-            ledger.person.words.extend([name, email]);
+            ledger.person.words.extend([name, email, id]);
             ledger.person.contact = Some(contact.to_owned());
         }
     }

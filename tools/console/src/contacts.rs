@@ -29,9 +29,9 @@ pub(crate) enum Verb {
     /// Show a contact: its fields, its attributes and whether its number has opted out.
     Show(OneContact),
     /// Create and update contacts from the rows of a CSV file. You can repeat an import: a row with an existing id,
-    /// e-mail address or phone number updates that contact, and an empty cell changes nothing.
+    /// external id, e-mail address or phone number updates that contact, and an empty cell changes nothing.
     #[command(
-        after_help = "Columns: id, firstName, lastName, email, cellphone, languageCode, owner (a user's \
+        after_help = "Columns: id, firstName, lastName, email, cellphone, externalId, languageCode, owner (a user's \
         id or e-mail address) and attr:<keyName> for each attribute. Separate the values of a CLOSED attribute with \
         `;`, and write `\\;` for a semicolon within a value. The header is row 1."
     )]

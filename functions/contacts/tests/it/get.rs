@@ -48,6 +48,7 @@ async fn a_contact_is_answered_with_every_documented_field() {
                 {"key": "tier", "values": ["gold"]},
                 {"key": "plan", "values": ["paid", "free"]},
             ],
+            "externalId": null,
             "providerUserIds": [{"businessAccountId": World::ACCOUNT, "userId": "IE.1"}],
         })
     );

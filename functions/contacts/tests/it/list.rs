@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use domain::contact::Owner;
-use domain::{Cellphone, Contact, Email, PersonName};
+use domain::{Cellphone, Contact, Email, ExternalId, PersonName};
 use harness::{Answer, trips};
 use serde_json::{Value, json};
 
@@ -91,6 +91,7 @@ async fn all_invalid_parameters_are_reported_together() {
         .list(&[
             ("pageSize", "101"),
             ("owner", "nobody"),
+            ("externalId", ""),
             ("search", " "),
             ("cursor", "nonsense"),
             ("page", "2"),
@@ -100,6 +101,7 @@ async fn all_invalid_parameters_are_reported_together() {
     let found: BTreeSet<(String, String)> = answer.failures().into_iter().collect();
     let expected = [
         ("query.cursor", "value_error"),
+        ("query.externalId", "string_too_short"),
         ("query.owner", "string_pattern_mismatch"),
         ("query.page", "extra_forbidden"),
         ("query.pageSize", "less_than_equal"),
@@ -145,6 +147,43 @@ async fn the_owner_filter_ignores_case_and_an_unknown_owner_has_an_empty_page() 
         .await;
     assert_eq!(ids(&f.list(&[("owner", "AGENT@example.com")]).await), [owned.id.to_string()]);
     assert_eq!(f.list(&[("owner", "nobody@example.com")]).await.json, json!({"contacts": [], "cursor": ""}));
+}
+
+#[tokio::test]
+async fn an_external_id_finds_its_contact_if_it_is_written_exactly_and_all_filters_match() {
+    let f = Contacts::start().await;
+    let owner = f.world.user("agent@example.com", |_| ()).await;
+    f.some(2).await;
+    let with = |id: &'static str, owner: Option<Owner>| {
+        f.world.contact(move |contact| {
+            contact.external_id = ExternalId::parse(id).ok();
+            contact.first_name = PersonName::parse("Zoe").ok();
+            contact.owner = owner;
+        })
+    };
+    let upper = with("CRM+1", None).await;
+    let lower = with("crm+1", Some(Owner { id: owner.id, email: owner.email.clone() })).await;
+    let (other, _) = f.world.second_workspace().await;
+    f.world.contact_of(other, |contact| contact.external_id = ExternalId::parse("theirs").ok()).await;
+    let none: [&Contact; 0] = [];
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a Contact]);
+    let rows: [Row<'_>; 10] = [
+        (&[("externalId", "crm+1")], &[&lower]),
+        (&[("externalId", " crm+1 ")], &[&lower]),
+        (&[("externalId", "CRM+1"), ("pageSize", "1")], &[&upper]),
+        (&[("externalId", "crm")], &none),
+        (&[("externalId", "theirs")], &none),
+        (&[("externalId", "crm+1"), ("owner", "AGENT@example.com")], &[&lower]),
+        (&[("externalId", "CRM+1"), ("owner", "agent@example.com")], &none),
+        (&[("externalId", "crm+1"), ("search", "zoe")], &[&lower]),
+        (&[("externalId", "crm+1"), ("search", "sample")], &none),
+        (&[("owner", "agent@example.com"), ("search", "zoe")], &[&lower]),
+    ];
+    for (query, found) in rows {
+        let answer = f.list(query).await;
+        let expected: Vec<String> = found.iter().map(|contact| contact.id.to_string()).collect();
+        assert_eq!((ids(&answer), &answer.json["cursor"]), (expected, &json!("")), "{query:?}");
+    }
 }
 
 #[tokio::test]
@@ -323,6 +362,7 @@ async fn every_shown_contact_has_its_documented_fields() {
         "createdAt",
         "customAttributes",
         "email",
+        "externalId",
         "firstName",
         "id",
         "languageCode",

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use domain::{
     AttributeDefinition, AttributeId, AttributeType, Cellphone, ClosedValueId, Contact, ContactId, Email,
-    Language, PersonName, UserId, UserStatus,
+    ExternalId, Language, PersonName, UserId, UserStatus,
 };
 use harness::{Answer, Fault, trips};
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ async fn someone(f: &Contacts) -> Contact {
             contact.last_name = PersonName::parse("Ruiz").ok();
             contact.email = Email::parse("ana@example.com").ok();
             contact.cellphone = Cellphone::parse("+12025550123").ok();
+            contact.external_id = ExternalId::parse("crm-1").ok();
             contact.language = Some(Language::Es);
         })
         .await
@@ -78,6 +79,7 @@ async fn an_update_changes_the_sent_fields_and_returns_the_contact() {
             "languageCode": null,
             "ownerId": owner.id.to_string(),
             "customAttributes": [{"key": "tier", "values": ["gold"]}, {"key": "plan", "values": ["paid"]}],
+            "externalId": "crm-1",
             "providerUserIds": [],
         })
     );
@@ -136,10 +138,10 @@ async fn null_clears_and_empty_content_clears_an_attribute() {
         assert_eq!(f.patch(&contact, &clear).await.json["customAttributes"], json!([]));
     }
     let cleared = f
-        .patch(&contact, &json!({"firstName": null, "lastName": null, "email": null, "cellphone": null, "languageCode": null, "ownerIdentifier": null}))
+        .patch(&contact, &json!({"firstName": null, "lastName": null, "email": null, "cellphone": null, "externalId": null, "languageCode": null, "ownerIdentifier": null}))
         .await;
     assert_eq!(cleared.status, 200);
-    for field in ["firstName", "lastName", "email", "cellphone", "languageCode", "ownerId"] {
+    for field in ["firstName", "lastName", "email", "cellphone", "externalId", "languageCode", "ownerId"] {
         assert_eq!(cleared.json[field], Value::Null, "{field}");
     }
     assert_eq!(cleared.json["type"], "PARTIAL");
@@ -175,6 +177,7 @@ async fn all_failures_of_a_request_are_reported_together() {
                 "lastName": "x".repeat(101),
                 "email": "not an address",
                 "cellphone": 5551234,
+                "externalId": 4711,
                 "languageCode": "FR",
                 "ownerIdentifier": {"identifierType": "PHONE"},
                 "customAttributes": {
@@ -196,6 +199,7 @@ async fn all_failures_of_a_request_are_reported_together() {
         ("body.lastName", "string_too_long"),
         ("body.email", "string_pattern_mismatch"),
         ("body.cellphone", "string_type"),
+        ("body.externalId", "string_type"),
         ("body.languageCode", "enum"),
         ("body.ownerIdentifier.identifierType", "enum"),
         ("body.ownerIdentifier.identifier", "missing"),
@@ -206,8 +210,8 @@ async fn all_failures_of_a_request_are_reported_together() {
         ("body.customAttributes.closedAttributes", "list_type"),
     ];
     assert_eq!(answer.failures(), expected.map(|(place, kind)| (place.to_owned(), kind.to_owned())));
-    assert_eq!(answer.json["detail"][6]["ctx"], json!({"expected": ["ES", "EN"]}));
-    assert_eq!(answer.json["detail"][6]["input"], "FR");
+    assert_eq!(answer.json["detail"][7]["ctx"], json!({"expected": ["ES", "EN"]}));
+    assert_eq!(answer.json["detail"][7]["input"], "FR");
     assert_eq!(f.stored(&contact).await, contact);
 }
 
@@ -227,6 +231,10 @@ async fn each_validation_failure_alone() {
         (json!({"lastName": " "}), "body.lastName", "value_error"),
         (json!({"email": "a".repeat(255)}), "body.email", "string_too_long"),
         (json!({"cellphone": "0612345678"}), "body.cellphone", "string_pattern_mismatch"),
+        (json!({"externalId": ""}), "body.externalId", "string_too_short"),
+        (json!({"externalId": "x".repeat(129)}), "body.externalId", "string_too_long"),
+        (json!({"externalId": "\u{200b} "}), "body.externalId", "value_error"),
+        (json!({"externalId": "a\nb"}), "body.externalId", "value_error"),
         (json!({"languageCode": "en"}), "body.languageCode", "enum"),
         (json!({"ownerIdentifier": "x"}), "body.ownerIdentifier", "dict_type"),
         (json!({"ownerIdentifier": {"identifier": "x"}}), "body.ownerIdentifier.identifierType", "missing"),
@@ -346,6 +354,7 @@ async fn a_value_of_another_contact_is_a_conflict_that_names_it() {
     for (body, field) in [
         (json!({"email": "ANA@example.com", "firstName": "Changed"}), "email"),
         (json!({"cellphone": "+12025550123", "firstName": "Changed"}), "cellphone"),
+        (json!({"externalId": "crm-1", "firstName": "Changed"}), "externalId"),
     ] {
         let answer = f.patch(&contact, &body).await;
         assert_eq!((answer.status, answer.json["code"].as_str()), (409, Some("SERVICE_CONTACT_0409")));
@@ -353,8 +362,11 @@ async fn a_value_of_another_contact_is_a_conflict_that_names_it() {
     }
     assert_eq!(f.stored(&contact).await, contact);
 
-    assert_eq!(f.patch(&holder, &json!({"email": null})).await.status, 200);
-    assert_eq!(f.patch(&contact, &json!({"email": "ana@example.com"})).await.status, 200, "it is free again");
+    for (field, value) in [("email", "ana@example.com"), ("externalId", "crm-1")] {
+        assert_eq!(f.patch(&holder, &json!({field: null})).await.status, 200);
+        let answer = f.patch(&contact, &json!({field: value})).await;
+        assert_eq!((answer.status, &answer.json[field]), (200, &json!(value)), "it is free again");
+    }
 }
 
 #[tokio::test]

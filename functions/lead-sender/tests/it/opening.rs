@@ -63,7 +63,7 @@ async fn a_lead_creates_a_contact_a_conversation_and_a_message_to_send() {
     assert_eq!(holder, Some(lead.contact));
     for words in ["perez an", "0101"] {
         let search = SearchQuery::parse(words).ok();
-        let query = ContactQuery { owner: None, search, page_size: 20, after: None };
+        let query = ContactQuery { owner: None, external_id: None, search, page_size: 20, after: None };
         let found = store.contacts_page(workspace, query).await.unwrap();
         assert_eq!(found.items, std::slice::from_ref(&contact), "{words}");
     }

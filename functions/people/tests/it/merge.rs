@@ -6,15 +6,16 @@ use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
 use domain::contact::address::WaId;
 use domain::conversation::{ConversationChange, Opening};
 use domain::{
-    Cellphone, ChannelId, Contact, ContactId, Conversation, ConversationId, Email, Erasure, LaneId, LaneKind,
-    Language, Merge, MergeRefusal, PersonJobId, PersonName, ProviderUserId, Reached, Timestamp,
+    Cellphone, ChannelId, Contact, ContactId, Conversation, ConversationId, Email, Erasure, ExternalId,
+    LaneId, LaneKind, Language, Merge, MergeRefusal, PersonJobId, PersonName, ProviderUserId, Reached,
+    Timestamp,
 };
 use harness::{Death, TestBucket, TestFailures, TestQueue, World};
 use people::{Engine, Rules};
 use queue::Queues;
 use runtime::Metrics;
 use serde_json::Value;
-use store::{AskedMerge, Changed, Opened, Store, Table};
+use store::{AskedMerge, Changed, Opened, Replaced, Store, Table};
 
 const LINE: &str = "line";
 
@@ -48,6 +49,7 @@ impl Scene {
                 of.first_name = PersonName::parse("Anita").ok();
                 of.last_name = PersonName::parse("Ruiz").ok();
                 of.email = Email::parse("ana@example.com").ok();
+                of.external_id = ExternalId::parse("crm-2").ok();
                 of.language = Language::parse("es").ok();
             })
             .await;
@@ -231,6 +233,9 @@ async fn two_contacts_become_one_with_the_ids_conversations_windows_and_choices_
     assert_eq!((text(&stays.first_name), text(&stays.last_name)), (Some("Ana".to_owned()), None));
     assert_eq!(stays.email, Email::parse("ana@example.com").ok());
     assert_eq!(stays.language, Language::parse("es").ok());
+    let external_id = ExternalId::parse("crm-2").unwrap();
+    let holder = scene.store().contact_holding_external_id(workspace, &external_id).await.unwrap();
+    assert_eq!((stays.external_id, holder), (Some(external_id), Some(scene.survivor)));
     assert_eq!(stays.cellphone, Cellphone::parse("+5215512345678").ok());
     assert_eq!((stays.merged, stays.merging, stays.version), (vec![scene.merged], None, 2));
     assert_eq!(scene.contact(scene.merged).await, None);
@@ -273,6 +278,23 @@ async fn two_contacts_become_one_with_the_ids_conversations_windows_and_choices_
         let first = if number == "+14155550123" { scene.merged } else { scene.survivor };
         assert_eq!(before, Some(first), "{number}");
     }
+}
+
+#[tokio::test]
+async fn an_external_id_that_the_survivor_does_not_take_is_free_again() {
+    let scene = Scene::new().await;
+    let (store, workspace) = (scene.store(), scene.world.workspace);
+    let id = |text: &str| ExternalId::parse(text).unwrap();
+    let seen = scene.contact(scene.survivor).await.unwrap();
+    let own = Contact { external_id: Some(id("crm-1")), version: seen.version + 1, ..seen.clone() };
+    assert_eq!(store.replace_contact(&seen, &own, "own").await.unwrap(), Replaced::Done);
+    scene.merge().await;
+    for (text, holder) in [("crm-1", Some(scene.survivor)), ("crm-2", None)] {
+        let found = store.contact_holding_external_id(workspace, &id(text)).await.unwrap();
+        assert_eq!(found, holder, "{text}");
+    }
+    assert_eq!(scene.contact(scene.survivor).await.unwrap().external_id, Some(id("crm-1")));
+    scene.world.contact(|of| of.external_id = Some(id("crm-2"))).await;
 }
 
 #[tokio::test]

@@ -26,6 +26,7 @@ impl Contact {
             first_name: named.first_name.clone(),
             last_name: named.last_name.clone(),
             email: self.email.clone().or_else(|| merged.email.clone()),
+            external_id: self.external_id.clone().or_else(|| merged.external_id.clone()),
             wa_id: self.known_as(merged, cellphone.as_ref()),
             cellphone,
             user_ids: self.user_ids.filled(&merged.user_ids),
@@ -66,7 +67,7 @@ mod tests {
     use crate::contact::{AttributeContent, OpenContent};
     use crate::ids::{AttributeId, BusinessAccountId, WorkspaceId};
     use crate::phone::PhoneKey;
-    use crate::text::{Email, Language, PersonName};
+    use crate::text::{Email, ExternalId, Language, PersonName};
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
@@ -82,7 +83,7 @@ mod tests {
     /// A contact with any of its fields. Numbers and ids are those of `n` alone.
     fn contact(n: u8) -> impl Strategy<Value = Contact> {
         let attributes = prop::collection::btree_map(0_u128..4, "[a-z]{1,5}", 0..4);
-        let has = prop::collection::vec(any::<bool>(), 7);
+        let has = prop::collection::vec(any::<bool>(), 8);
         let ids = prop::collection::btree_set(0_u8..5, 0..=UserIds::MAX);
         (has, attributes, 0_u64..4, ids).prop_map(move |(has, attributes, moved, ids)| {
             let id = ContactId::from_uuid(Uuid::from_u128(u128::from(n)));
@@ -96,6 +97,7 @@ mod tests {
                 last_name: of(1, format!("Last{n}")).and_then(|text| PersonName::parse(&text).ok()),
                 email: of(2, format!("a{n}@example.com")).and_then(|text| Email::parse(&text).ok()),
                 cellphone: of(3, format!("+3460011122{n}")).and_then(|text| Cellphone::parse(&text).ok()),
+                external_id: of(7, format!("crm-{n}")).and_then(|text| ExternalId::parse(&text).ok()),
                 wa_id: of(4, format!("3460011133{n}")).and_then(|text| WaId::parse(&text).ok()),
                 user_ids: ids.iter().map(|account| user_id(*account, n)).collect(),
                 language: of(6, "es".to_owned()).and_then(|text| Language::parse(&text).ok()),
@@ -116,6 +118,7 @@ mod tests {
             let joined = stays.joined(&goes, job(), NOW).unwrap();
             // What the contact has stays, and what it lacks comes from the other one.
             prop_assert_eq!(&joined.email, &stays.email.clone().or(goes.email.clone()));
+            prop_assert_eq!(&joined.external_id, &stays.external_id.clone().or(goes.external_id.clone()));
             prop_assert_eq!(&joined.language, &stays.language.or(goes.language));
             let names = |of: &Contact| (of.first_name.clone(), of.last_name.clone());
             let named = if names(&stays) == (None, None) { &goes } else { &stays };

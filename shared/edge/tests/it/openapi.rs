@@ -23,11 +23,11 @@ use domain::webhook::signature;
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, Cellphone, ChannelId,
     ClosedValue, ClosedValueId, Contact, ContactId, ContactRef, ContactType, Conversation, ConversationId,
-    ConversationName, ConversationStatus, Definitions, Email, Event, EventId, EventType, External, FileType,
-    Ids, Internal, Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody,
-    MessageId, MessageStatus, Onboarding, PersonName, Provider, ProviderUserId, Scope, SentOrigin, Summary,
-    Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User, UserId,
-    UserIds, UserRef, UserStatus, WorkspaceId,
+    ConversationName, ConversationStatus, Definitions, Email, Event, EventId, EventType, External,
+    ExternalId, FileType, Ids, Internal, Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId,
+    Message, MessageBody, MessageId, MessageStatus, Onboarding, PersonName, Provider, ProviderUserId, Scope,
+    SentOrigin, Summary, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp,
+    Unfit, User, UserId, UserIds, UserRef, UserStatus, WorkspaceId,
 };
 use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
 use edge::form::{Form, Node, Rejection};
@@ -232,6 +232,7 @@ fn limits_match_the_domain() {
     let rows = [
         ("/components/schemas/PersonName/maxLength".to_owned(), PersonName::MAX as u64),
         ("/components/schemas/Email/maxLength".to_owned(), Email::MAX as u64),
+        ("/components/schemas/ExternalId/maxLength".to_owned(), ExternalId::MAX as u64),
         ("/components/schemas/Identifier/maxLength".to_owned(), Email::MAX as u64),
         ("/components/schemas/ConversationName/maxLength".to_owned(), ConversationName::MAX as u64),
         ("/components/schemas/ExternalName/maxLength".to_owned(), ChannelId::MAX as u64),
@@ -456,6 +457,7 @@ fn contact() -> Contact {
         last_name: PersonName::parse("Pérez").ok(),
         email: Some(email()),
         cellphone: Cellphone::parse("+34600111222").ok(),
+        external_id: ExternalId::parse("crm-1").ok(),
         user_ids: UserIds::one(
             BusinessAccountId::parse("2055500001").unwrap(),
             ProviderUserId::parse("ES.1").unwrap(),

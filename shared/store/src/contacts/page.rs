@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use domain::contact::search::SearchQuery;
-use domain::{Contact, ContactId, Definitions, Email, WorkspaceId};
+use domain::{Contact, ContactId, Definitions, Email, ExternalId, WorkspaceId};
 
 use crate::contacts::row::{LIST_PK, LIST_SK, OWNER_PK, contact, contact_id_of_key, contact_place};
 use crate::contacts::search::position_of;
 use crate::dynamodb::item::Item;
 use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, PageRequest, position};
 use crate::dynamodb::read::{Attributes, Place};
+use crate::dynamodb::retry::RetryTime;
 use crate::settings::remembered::WithSetting;
 use crate::{Store, StoreError, Table, keys};
 
@@ -23,6 +24,8 @@ use crate::{Store, StoreError, Table, keys};
 pub struct ContactQuery {
     /// Only contacts of the internal user with this address. An address without a user has no contacts.
     pub owner: Option<Email>,
+    /// Only the contact with this id in the tenant's own system. A page has all of it, whatever `after` says.
+    pub external_id: Option<ExternalId>,
     /// Only contacts that match. They are sorted by the matched text, not newest first.
     pub search: Option<SearchQuery>,
     /// The maximum number of contacts, 1 to 100.
@@ -85,6 +88,9 @@ impl Store {
         wanted: ContactQuery,
         beside: Beside,
     ) -> Result<(Page<Contact>, Arc<Definitions>), StoreError> {
+        if let Some(external_id) = &wanted.external_id {
+            return self.page_of_external_id(workspace, external_id, &wanted, beside).await;
+        }
         let mut page = self.read_page(workspace, &wanted, wanted.after.as_deref(), beside).await?;
         // Few results of a search may have this owner, and empty pages would look like the end of the list.
         let reads = if wanted.owner.is_some() { MAX_READS } else { 1 };
@@ -93,6 +99,27 @@ impl Store {
             page = self.read_page(workspace, &wanted, Some(after), beside).await?;
         }
         Ok(page)
+    }
+
+    /// The contact with this id, if it is wanted. It may give up the id, or become part of another one, between the two
+    /// reads: then both are made again.
+    async fn page_of_external_id(
+        &self,
+        workspace: WorkspaceId,
+        external_id: &ExternalId,
+        wanted: &ContactQuery,
+        beside: Beside,
+    ) -> Result<(Page<Contact>, Arc<Definitions>), StoreError> {
+        let mut retries = RetryTime::new(self);
+        while let Some(holder) = self.contact_holding_external_id(workspace, external_id).await? {
+            let (mut items, definitions) = self.contacts_beside(workspace, &[holder], beside).await?;
+            if items.iter().any(|contact| contact.external_id.as_ref() == Some(external_id)) {
+                items.retain(|contact| is_wanted(contact, wanted));
+                return Ok((Page { items, next: None }, definitions));
+            }
+            retries.wait().await?;
+        }
+        Ok((Page { items: vec![], next: None }, Arc::default()))
     }
 
     async fn read_page(
@@ -116,13 +143,22 @@ impl Store {
             }
         };
         let ids: Vec<ContactId> = found.hits.iter().map(|hit| hit.row).collect();
-        let (contacts, definitions) = match beside {
-            Beside::Definitions if !ids.is_empty() => self.contacts_with_definitions(workspace, &ids).await?,
-            Beside::Definitions | Beside::Nothing => {
-                (self.contacts_by_id(workspace, &ids).await?, Arc::default())
-            }
-        };
+        let (contacts, definitions) = self.contacts_beside(workspace, &ids, beside).await?;
         Ok((page(found, contacts, wanted), definitions))
+    }
+
+    async fn contacts_beside(
+        &self,
+        workspace: WorkspaceId,
+        ids: &[ContactId],
+        beside: Beside,
+    ) -> Result<(Vec<Contact>, Arc<Definitions>), StoreError> {
+        match beside {
+            Beside::Definitions if !ids.is_empty() => self.contacts_with_definitions(workspace, ids).await,
+            Beside::Definitions | Beside::Nothing => {
+                Ok((self.contacts_by_id(workspace, ids).await?, Arc::default()))
+            }
+        }
     }
 
     /// The contacts with these ids, at most 100, in the order of the ids, without duplicates (strongly
@@ -179,11 +215,8 @@ fn page(found: Hits<ContactId>, contacts: Vec<Contact>, wanted: &ContactQuery) -
     let mut contacts = contacts.into_iter().peekable();
     let (mut items, mut bytes, mut behind) = (vec![], 0, None);
     for hit in found.hits {
-        let is_wanted = |contact: &Contact| {
-            wanted.owner.as_ref().is_none_or(|owner| is_owned_by(contact, owner))
-                && wanted.search.as_ref().is_none_or(|search| search.finds(contact))
-        };
-        if let Some(contact) = contacts.next_if(|contact| contact.id == hit.row).filter(is_wanted) {
+        let contact = contacts.next_if(|contact| contact.id == hit.row);
+        if let Some(contact) = contact.filter(|contact| is_wanted(contact, wanted)) {
             bytes += contact.bytes();
             if bytes > PAGE_BYTES && !items.is_empty() {
                 return Page { items, next: behind };
@@ -193,6 +226,12 @@ fn page(found: Hits<ContactId>, contacts: Vec<Contact>, wanted: &ContactQuery) -
         behind = Some(hit.position);
     }
     Page { items, next: found.next }
+}
+
+/// Whether a contact still has the owner and the text of the query.
+fn is_wanted(contact: &Contact, wanted: &ContactQuery) -> bool {
+    wanted.owner.as_ref().is_none_or(|owner| is_owned_by(contact, owner))
+        && wanted.search.as_ref().is_none_or(|search| search.finds(contact))
 }
 
 fn is_owned_by(contact: &Contact, owner: &Email) -> bool {

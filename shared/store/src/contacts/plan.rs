@@ -246,12 +246,16 @@ fn identities(contact: &Contact) -> Vec<Identity> {
     let workspace = contact.workspace_id;
     let email =
         contact.email.iter().map(|email| (IdentityField::Email, keys::contact_email(workspace, email)));
+    let external_id = contact
+        .external_id
+        .iter()
+        .map(|id| (IdentityField::ExternalId, keys::contact_external_id(workspace, id)));
     let phone = |key| keys::contact_phone(workspace, &key);
     let cellphone = contact.cellphone.iter().map(|number| (IdentityField::Cellphone, phone(number.key())));
     let user_ids =
         contact.user_ids.ids().map(|id| (IdentityField::UserId, keys::contact_user_id(workspace, id)));
     let wa_id = contact.wa_id.iter().map(|id| (IdentityField::WaId, phone(id.key())));
-    email.chain(cellphone).chain(user_ids).chain(wa_id).collect()
+    email.chain(cellphone).chain(external_id).chain(user_ids).chain(wa_id).collect()
 }
 
 /// The check that the contact has the number and the ids that `seen` shows.
@@ -282,7 +286,7 @@ fn when_seen(write: Write, name: &str, seen: Option<AttributeValue>) -> Write {
     }
 }
 
-/// `W#E#<e-mail>` / `U`, `W#P#<phone key>` / `U` and `W#U#<user id>` / `U`.
+/// `W#E#<e-mail>` / `U`, `W#P#<phone key>` / `U`, `W#K#<external id>` / `U` and `W#U#<user id>` / `U`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct IdentityRow {
@@ -349,8 +353,8 @@ stored! { IdentityRow, EarlierRow, TermRow, PhoneRow }
 #[cfg(test)]
 mod tests {
     use domain::{
-        BusinessAccountId, Cellphone, ContactId, Email, PersonJobId, PersonName, ProviderUserId, Timestamp,
-        UserIds, WaId, WorkspaceId,
+        BusinessAccountId, Cellphone, ContactId, Email, ExternalId, PersonJobId, PersonName, ProviderUserId,
+        Timestamp, UserIds, WaId, WorkspaceId,
     };
     use uuid::Uuid;
 
@@ -371,6 +375,7 @@ mod tests {
             last_name: name(6),
             email: Email::parse(&format!("{letter}.{letter}p.{letter}q@{letter}.io")).ok(),
             cellphone: Cellphone::parse(&format!("+{country}15112345{}", u32::from(letter))).ok(),
+            external_id: ExternalId::parse(&format!("crm-{letter}")).ok(),
             user_ids: (0..UserIds::MAX)
                 .filter_map(|n| {
                     let account = BusinessAccountId::parse(&n.to_string()).ok()?;
@@ -386,10 +391,10 @@ mod tests {
     fn the_most_writes_of_a_contact_fit_into_a_transaction() {
         let (old, new) = (fullest('a'), fullest('b'));
         let create = create_writes(&old, 1, "r").unwrap().len();
-        assert_eq!(create, 1 + 6 + 14 + 3);
+        assert_eq!(create, 1 + 7 + 14 + 3);
         let replace = replace_writes(&old, &new, "r").unwrap().len();
         // Two rows for each of the two numbers that it gives up.
-        assert_eq!(replace, 1 + 2 * 6 + 2 * 14 + 2 * 3 + 2 * 2);
+        assert_eq!(replace, 1 + 2 * 7 + 2 * 14 + 2 * 3 + 2 * 2);
         assert!(create.max(replace) <= MAX_TRANSACTION_WRITES);
     }
 
@@ -403,6 +408,7 @@ mod tests {
         let only_named = Contact {
             email: None,
             cellphone: None,
+            external_id: None,
             user_ids: UserIds::default(),
             wa_id: None,
             ..fullest('a')
@@ -421,9 +427,9 @@ mod tests {
             // The choices of five ids of each, and the job.
             most = most.max(writes + 2 * 5 + 1);
         }
-        // Both contacts, four earlier merged ones, six ids, two rows for each of two numbers, 17 search rows that go and 24
+        // Both contacts, four earlier merged ones, seven ids, two rows for each of two numbers, 17 search rows that go and 24
         // that come.
-        assert_eq!(most, 2 + 4 + 6 + 2 * 2 + 17 + 17 + 11);
+        assert_eq!(most, 2 + 4 + 7 + 2 * 2 + 17 + 17 + 11);
         assert!(most <= MAX_TRANSACTION_WRITES);
     }
 
@@ -437,9 +443,11 @@ mod tests {
 
     #[test]
     fn a_contact_with_only_a_number_has_one_claim_and_three_search_rows() {
-        let (user_ids, wa_id) = (UserIds::default(), None);
-        let contact =
-            Contact { first_name: None, last_name: None, email: None, user_ids, wa_id, ..fullest('a') };
+        let full = fullest('a');
+        let contact = Contact {
+            cellphone: full.cellphone,
+            ..Contact::blank(full.id, full.workspace_id, full.created_at)
+        };
         let roles = create_writes(&contact, 1, "r").unwrap().roles();
         let phone = Role::Claim(IdentityField::Cellphone);
         assert_eq!(roles, [Role::Entity, phone, Role::Search, Role::Search, Role::Search]);

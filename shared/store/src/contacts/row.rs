@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::{
-    AttributeId, BusinessAccountId, Cellphone, ClosedValueId, Contact, ContactId, Email, Language,
-    PersonJobId, PersonName, ProviderUserId, Timestamp, UserId, UserIds, WaId, WorkspaceId,
+    AttributeId, BusinessAccountId, Cellphone, ClosedValueId, Contact, ContactId, Email, ExternalId,
+    Language, PersonJobId, PersonName, ProviderUserId, Timestamp, UserId, UserIds, WaId, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub(crate) const OWNER_PK: &str = "ownerPk";
 
 /// The attributes of a contact's row from which [`contact`] reads it: without those for indexes and repeated writes.
 static ATTRIBUTES: Attributes = Attributes {
-    expression: "pk, sk, sv, createdAt, updatedAt, firstName, lastName, email, cellphone, userIds, waId, movedAt, \
+    expression: "pk, sk, sv, createdAt, updatedAt, firstName, lastName, email, cellphone, externalId, userIds, waId, movedAt, \
                  numberSince, #language, ownerId, ownerEmail, attrs, merging, erasing, merged, mergedInto, version",
     names: &[("#language", "language")],
 };
@@ -123,6 +123,8 @@ struct ContactRow {
     email: Option<Email>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     cellphone: Option<Cellphone>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    external_id: Option<ExternalId>,
     #[serde(flatten, with = "fields::Shaped::<UserIdsFields>")]
     user_ids: UserIds,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]

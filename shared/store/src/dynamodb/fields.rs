@@ -30,8 +30,8 @@ use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
     ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
-    Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, FileType, JobId, JobState,
-    KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MergeState, MessageBody, MessageId,
+    Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, ExternalId, FileType, JobId,
+    JobState, KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MergeState, MessageBody, MessageId,
     MessageStatus, PersonJobId, PersonName, PhoneKey, ProviderAppId, ProviderUserId, Secret, Slot, TeamId,
     TemplateId, Timestamp, Unfit, UserId, UserStatus, WaId, WebOrigin, WorkspaceId,
 };
@@ -123,7 +123,7 @@ fields! {
     Self::parse, as_str =>
         AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
         ChoiceKind ChoiceSource ConflictReason ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
-        DisabledReason Email ErasureState EventType FileKind FileMissing FileName FileType Forwarded
+        DisabledReason Email ErasureState EventType ExternalId FileKind FileMissing FileName FileType Forwarded
         JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus
         OpenContent Override ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId
         ReferralField SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin;

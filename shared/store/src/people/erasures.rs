@@ -9,8 +9,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use domain::{
-    Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, HeldNumber, LaneId, LeadId, Person,
-    PersonJob, PersonKey, PhoneKey, ProviderUserId, Tenure, WorkspaceId,
+    Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, ExternalId, HeldNumber, LaneId, LeadId,
+    Person, PersonJob, PersonKey, PhoneKey, ProviderUserId, Tenure, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -340,6 +340,8 @@ struct PersonField {
     emails: BTreeSet<Email>,
     #[serde(with = "fields::list")]
     user_ids: BTreeSet<ProviderUserId>,
+    #[serde(with = "fields::list", default)]
+    external_ids: BTreeSet<ExternalId>,
 }
 
 /// A number of the person, and when a contact had it.

@@ -136,6 +136,7 @@ impl Store {
             person.numbers.extend(numbers.map(|number| HeldNumber { number, tenure }));
             person.emails.extend(contact.email.clone());
             person.user_ids.extend(contact.user_ids.ids().cloned());
+            person.external_ids.extend(contact.external_id.clone());
             contacts.push(contact);
         }
         contacts.sort_by_key(|contact| contact.id);
@@ -275,8 +276,8 @@ impl Store {
         self.rows_at(&places).await?.into_items().map(lead).collect()
     }
 
-    /// The contacts that were made `since` then and have a number or an address of the person. Not one that has a user id
-    /// that the person had not: that may be somebody else. One round trip for each number and address, and for each
+    /// The contacts that were made `since` then and have a number, an address or an id of the person. Not one that has a user
+    /// id that the person had not: that may be somebody else. One round trip for each number, address and id, and for each
     /// contact that has it.
     pub async fn returned(
         &self,
@@ -290,6 +291,9 @@ impl Store {
         }
         for email in &person.emails {
             holders.extend(self.contact_holding_email(workspace, email).await?);
+        }
+        for id in &person.external_ids {
+            holders.extend(self.contact_holding_external_id(workspace, id).await?);
         }
         for id in &person.user_ids {
             let reached = Reached::named(None, Some(id.as_str()));

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::support::{Dice, OTHER, WORKSPACE, blank, contact, create, next, rows};
+use crate::support::{Dice, OTHER, WORKSPACE, blank, contact, create, everything, next, rows};
 use domain::contact::address::{ProviderUserId, WaId};
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::refused::IdentityField;
 use domain::{
     AttributeId, BusinessAccountId, Cellphone, ClosedValueId, Contact, ContactId, ContactUpdate, Definitions,
-    Email, Ids, Language, Patch, PersonName, UserId, UserIds,
+    Email, ExternalId, Ids, Language, Patch, PersonName, UserId, UserIds,
 };
 use futures::future::join_all;
 use harness::{Fault, TestDb, World, trips};
-use store::{Created, Image, Replaced, StoreError, Table};
+use store::{ContactQuery, Created, Image, Replaced, StoreError, Table};
 
 fn owner(db: &TestDb, email: &str) -> Option<Owner> {
     Some(Owner { id: UserId::generate(&**db.ids()), email: Email::parse(email).unwrap() })
@@ -25,8 +25,7 @@ async fn stored(db: &TestDb, contact: &Contact) -> Contact {
     let stored = store.contact(workspace, contact.id).await.unwrap().unwrap();
     let read = store.contact_read(workspace, contact.id, None).await.unwrap();
     assert_eq!(read.contact.as_ref(), Some(&stored));
-    let (page, _) =
-        store.contacts_page_and_definitions(workspace, crate::support::everything(10)).await.unwrap();
+    let (page, _) = store.contacts_page_and_definitions(workspace, everything(10)).await.unwrap();
     assert!(page.items.contains(&stored), "{page:?}");
     stored
 }
@@ -117,6 +116,61 @@ async fn an_e_mail_and_a_cellphone_belong_to_one_contact_however_they_are_writte
         store.contact_holding_email(WORKSPACE, &Email::parse("bob@x.io").unwrap()).await.unwrap(),
         None
     );
+}
+
+#[tokio::test]
+async fn an_external_id_belongs_to_one_contact_exactly_as_it_is_written() {
+    let db = TestDb::start().await;
+    let store = db.store();
+    let id = |text: &str| ExternalId::parse(text).unwrap();
+    let with = |text: &str| Contact { external_id: Some(id(text)), ..blank(&db) };
+    let ana = with("crm/a#1");
+    create(&db, &ana).await;
+    assert_eq!(stored(&db, &ana).await, ana);
+    let second = with(" crm/a#1");
+    let taken = Created::Taken { field: IdentityField::ExternalId, contact: ana.id };
+    assert_eq!(store.create_contact(&second, "r").await.unwrap(), taken);
+    let (other, elsewhere) = (with("CRM/a#1"), Contact { workspace_id: OTHER, ..with("crm/a#1") });
+    create(&db, &other).await;
+    create(&db, &elsewhere).await;
+
+    let wanted = next(&other, store.now(), |next| next.external_id = Some(id("crm/a#1")));
+    let taken = Replaced::Taken { field: IdentityField::ExternalId, contact: ana.id };
+    assert_eq!(store.replace_contact(&other, &wanted, "r").await.unwrap(), taken);
+    assert_eq!(stored(&db, &other).await, other);
+    let without = next(&ana, store.now(), |next| next.external_id = None);
+    assert_eq!(store.replace_contact(&ana, &without, "r").await.unwrap(), Replaced::Done);
+    assert_eq!(store.replace_contact(&other, &wanted, "r").await.unwrap(), Replaced::Done);
+    for (text, holder) in [("crm/a#1", Some(other.id)), ("CRM/a#1", None), ("crm/a", None)] {
+        let found = store.contact_holding_external_id(WORKSPACE, &id(text)).await.unwrap();
+        assert_eq!(found, holder, "{text}");
+        let query = ContactQuery { external_id: Some(id(text)), ..everything(20) };
+        let page = store.contacts_page(WORKSPACE, query).await.unwrap();
+        let ids: Vec<ContactId> = page.items.iter().map(|contact| contact.id).collect();
+        assert_eq!((ids, page.next), (Vec::from_iter(holder), None), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn several_contacts_that_take_one_external_id_at_once_are_one_holder() {
+    let db = TestDb::start().await;
+    for round in 0..5 {
+        let id = ExternalId::parse(&format!("crm-{round}")).ok();
+        let mut contacts = vec![];
+        for _ in 0..6 {
+            let contact = blank(&db);
+            create(&db, &contact).await;
+            contacts.push(contact);
+        }
+        let takes = async |contact: &Contact| {
+            let wanted = next(contact, db.store().now(), |next| next.external_id.clone_from(&id));
+            db.store().replace_contact(contact, &wanted, &contact.id.to_string()).await.unwrap()
+        };
+        let taken = join_all(contacts.iter().map(takes)).await;
+        let winner = contacts.iter().zip(&taken).find(|(_, taken)| **taken == Replaced::Done).unwrap().0;
+        let refused = Replaced::Taken { field: IdentityField::ExternalId, contact: winner.id };
+        assert_eq!(taken.iter().filter(|taken| **taken == refused).count(), 5);
+    }
 }
 
 #[tokio::test]
@@ -392,10 +446,7 @@ async fn a_row_of_a_newer_schema_is_refused() {
     }
     let store = db.store();
     let email = ana.email.clone().unwrap();
-    let search = store::ContactQuery {
-        search: domain::SearchQuery::parse("ana").ok(),
-        ..crate::support::everything(5)
-    };
+    let search = ContactQuery { search: domain::SearchQuery::parse("ana").ok(), ..everything(5) };
     for refused in [
         store.contact(WORKSPACE, ana.id).await.unwrap_err(),
         store.contact_holding_email(WORKSPACE, &email).await.unwrap_err(),

@@ -92,7 +92,8 @@ impl Leads {
     /// The contacts that a search by the lead's number shows.
     async fn found(&self) -> Vec<domain::ContactId> {
         let search = SearchQuery::parse(PHONE).unwrap();
-        let query = ContactQuery { owner: None, search: Some(search), page_size: 10, after: None };
+        let query =
+            ContactQuery { owner: None, external_id: None, search: Some(search), page_size: 10, after: None };
         let page = self.store().contacts_page(self.world.workspace, query).await.unwrap();
         page.items.into_iter().map(|contact| contact.id).collect()
     }

@@ -200,7 +200,8 @@ impl Scene {
             until: Timestamp::from_millis(i64::MAX),
             states: &[],
         };
-        let contacts = ContactQuery { owner: None, search: None, page_size: 10, after: None };
+        let contacts =
+            ContactQuery { owner: None, external_id: None, search: None, page_size: 10, after: None };
         let search = ContactQuery { search: SearchQuery::parse("600111").ok(), ..contacts.clone() };
         let talks =
             ConversationQuery { status: None, external: None, internal: None, page_size: 10, after: None };

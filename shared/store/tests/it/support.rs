@@ -69,7 +69,7 @@ pub(crate) async fn shards(db: &TestDb, read: u8, write: u8) {
 
 /// A query for all contacts.
 pub(crate) fn everything(page_size: usize) -> ContactQuery {
-    ContactQuery { owner: None, search: None, page_size, after: None }
+    ContactQuery { owner: None, external_id: None, search: None, page_size, after: None }
 }
 
 /// All pages of a query, each with its own size.

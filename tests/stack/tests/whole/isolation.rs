@@ -362,6 +362,9 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     let (mine, theirs) = (stack.workspace("Mine"), stack.workspace("Theirs"));
     let my_contact = stack.contact(&mine, "Ana", "ana@example.com", "+12025550101");
     let contact = stack.contact(&theirs, "Eve", "eve@example.com", "+12025550102");
+    let known = json!({"externalId": "crm-theirs"});
+    let answer = stack.api(Method::PATCH, &theirs, &format!("/contacts/{contact}"), Some(known)).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
     let user = create(
         &stack,
         &["user", "create", "--workspace", &theirs.id, "--email", "eve.agent@example.com"],
@@ -449,6 +452,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         ),
         get("GET user", "/users/", &user, &random, 404),
         get("owner filter", "/contacts?owner=", "eve.agent@example.com", "nobody@example.com", 200),
+        get("external id", "/contacts?externalId=", "crm-theirs", "crm-nobody", 200),
         get("search", "/contacts?search=", "eve", "nobody", 200),
         body("owner by id", owner(&user), owner(&random)),
         body("owner by e-mail", owner_email("eve.agent@example.com"), owner_email("nobody@example.com")),

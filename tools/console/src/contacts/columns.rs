@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use domain::contact::{AttributeContent, AttributeUpdate, OpenContent};
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeType, Cellphone, ClosedValueId, Contact, ContactId,
-    ContactUpdate, Definitions, Email, EmailKey, Language, Patch, PersonName, Timestamp, Unfit, User, UserId,
-    UserRef,
+    ContactUpdate, Definitions, Email, EmailKey, ExternalId, Language, Patch, PersonName, Timestamp, Unfit,
+    User, UserId, UserRef,
 };
 
 use crate::export::{Cell, Formulas};
@@ -18,6 +18,7 @@ pub(super) enum Column<'a> {
     LastName,
     Email,
     Cellphone,
+    ExternalId,
     LanguageCode,
     Owner,
     Attribute(&'a AttributeDefinition),
@@ -26,12 +27,13 @@ pub(super) enum Column<'a> {
 }
 
 /// The columns with a fixed name, in the order of an export.
-const NAMED: [(&str, Column<'static>); 7] = [
+const NAMED: [(&str, Column<'static>); 8] = [
     ("id", Column::Id),
     ("firstName", Column::FirstName),
     ("lastName", Column::LastName),
     ("email", Column::Email),
     ("cellphone", Column::Cellphone),
+    ("externalId", Column::ExternalId),
     ("languageCode", Column::LanguageCode),
     ("owner", Column::Owner),
 ];
@@ -75,9 +77,12 @@ impl<'a> Column<'a> {
             seen.push(name);
             columns.push(Self::named(name, definitions, now)?);
         }
-        let identifies = |column: &Self| matches!(column, Self::Id | Self::Email | Self::Cellphone);
+        let identifies =
+            |column: &Self| matches!(column, Self::Id | Self::Email | Self::Cellphone | Self::ExternalId);
         if !columns.iter().any(identifies) {
-            return Err("a column id, email or cellphone is needed to identify contacts".to_owned());
+            return Err(
+                "a column id, email, cellphone or externalId is needed to identify contacts".to_owned()
+            );
         }
         Ok(columns)
     }
@@ -118,6 +123,7 @@ impl<'a> Column<'a> {
             Self::LastName => text(contact.last_name.as_ref().map(PersonName::as_str)),
             Self::Email => text(contact.email.as_ref().map(Email::as_str)),
             Self::Cellphone => text(contact.cellphone.as_ref().map(Cellphone::as_str)),
+            Self::ExternalId => text(contact.external_id.as_ref().map(ExternalId::as_str)),
             Self::LanguageCode => text(contact.language.map(Language::as_str)),
             Self::Owner => text(contact.owner.as_ref().map(|owner| owner.email.as_str())),
             Self::Attribute(definition) => match contact.attributes.get(&definition.id) {
@@ -138,7 +144,7 @@ impl<'a> Column<'a> {
     /// Whether people choose the text. Phone numbers and numbers keep their sign.
     fn is_free_text(&self) -> bool {
         match self {
-            Self::FirstName | Self::LastName | Self::Email | Self::Owner => true,
+            Self::FirstName | Self::LastName | Self::Email | Self::ExternalId | Self::Owner => true,
             Self::Id | Self::Cellphone | Self::LanguageCode | Self::Reason => false,
             Self::Attribute(definition) => match definition.category {
                 AttributeCategory::Open => definition.attribute_type == AttributeType::Text,
@@ -167,6 +173,7 @@ impl<'a> Column<'a> {
             Self::LastName => update.last_name = parsed(PersonName::parse(cell))?,
             Self::Email => update.email = parsed(Email::parse(cell))?,
             Self::Cellphone => update.cellphone = parsed(Cellphone::parse(cell))?,
+            Self::ExternalId => update.external_id = parsed(ExternalId::parse(cell))?,
             Self::LanguageCode => update.language = parsed(Language::parse(cell))?,
             Self::Owner => {
                 let user = users.named(cell).ok_or("is not a user of the workspace")?;
@@ -198,7 +205,7 @@ pub(super) fn read_row<'u>(
         }
     }
     if wrong.is_empty() && row.identities().is_empty() {
-        wrong.push("an id, email or cellphone is needed to identify the contact".to_owned());
+        wrong.push("an id, email, cellphone or externalId is needed to identify the contact".to_owned());
     }
     if wrong.is_empty() { Ok(row) } else { Err(wrong.join("; ")) }
 }
@@ -209,7 +216,8 @@ impl Row<'_> {
         let id = self.id.map(|id| format!("id {id}"));
         let email = self.update.email.as_set().map(|email| format!("email {}", email.key().as_str()));
         let cellphone = self.update.cellphone.as_set().map(|phone| format!("phone {}", phone.key().as_str()));
-        [id, email, cellphone].into_iter().flatten().collect()
+        let external_id = self.update.external_id.as_set().map(|id| format!("external {}", id.as_str()));
+        [id, email, cellphone, external_id].into_iter().flatten().collect()
     }
 }
 

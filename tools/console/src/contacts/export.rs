@@ -19,7 +19,7 @@ pub(super) async fn run(
     let (now, definitions) = (store.now(), store.definitions(workspace).await?);
     let columns = Column::all(&definitions, now);
     let read = async |after| {
-        let wanted = ContactQuery { owner: None, search: None, page_size: 100, after };
+        let wanted = ContactQuery { owner: None, external_id: None, search: None, page_size: 100, after };
         Ok(store.contacts_page(workspace, wanted).await?)
     };
     let header = columns.iter().map(Column::name).collect();

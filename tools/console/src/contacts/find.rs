@@ -2,7 +2,7 @@
 
 use clap::Args;
 use domain::contact::search::SearchQuery;
-use domain::{Contact, ContactId, ContactRef, Email, WorkspaceId};
+use domain::{Contact, ContactId, ContactRef, Email, ExternalId, WorkspaceId};
 use futures::future::try_join;
 use store::ContactQuery;
 
@@ -36,6 +36,9 @@ struct Which {
     /// Only contacts of the user with this e-mail address.
     #[arg(long, value_name = "E-MAIL", value_parser = Email::parse)]
     owner: Option<Email>,
+    /// Only the contact with this id in the tenant's own system.
+    #[arg(long, value_name = "ID", value_parser = ExternalId::parse)]
+    external_id: Option<ExternalId>,
     #[command(flatten)]
     limit: Limit,
     /// Only contacts that follow this one in the list: the last one of the previous list.
@@ -75,8 +78,8 @@ impl Which {
             }
         };
         let read = async |page_size, after| {
-            let (owner, search) = (self.owner.clone(), search.clone());
-            let wanted = ContactQuery { owner, search, page_size, after };
+            let (owner, external_id) = (self.owner.clone(), self.external_id.clone());
+            let wanted = ContactQuery { owner, external_id, search: search.clone(), page_size, after };
             Ok(store.contacts_page(workspace, wanted).await?)
         };
         let definitions = async { Ok(store.definitions(workspace).await?) };

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use domain::refused::IdentityField;
-use domain::{Cellphone, Contact, ContactId, Definitions, Email, Patch, WorkspaceId};
-use futures::future::try_join;
+use domain::{Cellphone, Contact, ContactId, Definitions, Email, ExternalId, Patch, WorkspaceId};
+use futures::future::{try_join, try_join3};
 use futures::stream::{self, StreamExt};
 use serde_json::json;
 use store::{Created, Replaced, StoreError};
@@ -178,8 +178,14 @@ impl Import<'_> {
     async fn plan(&self, contact: Contact, taken: Taken, planned: &mut Planned) -> Result<Taken, StoreError> {
         let email = self.holder_of_email(contact.email.as_ref(), planned);
         let cellphone = self.holder_of_cellphone(contact.cellphone.as_ref(), planned);
-        let (email, cellphone) = try_join(email, cellphone).await?;
-        let of_another = [(IdentityField::Email, email), (IdentityField::Cellphone, cellphone)]
+        let external_id = self.holder_of_external_id(contact.external_id.as_ref(), planned);
+        let (email, cellphone, external_id) = try_join3(email, cellphone, external_id).await?;
+        let holders = [
+            (IdentityField::Email, email),
+            (IdentityField::Cellphone, cellphone),
+            (IdentityField::ExternalId, external_id),
+        ];
+        let of_another = holders
             .into_iter()
             .find_map(|(field, holder)| Some((field, holder.filter(|holder| *holder != contact.id)?)));
         if let Some((field, holder)) = of_another {
@@ -189,16 +195,18 @@ impl Import<'_> {
         Ok(taken)
     }
 
-    /// Finds the contact of the row: by its id if the row has one, otherwise by its e-mail address, then by its phone
-    /// number.
+    /// Finds the contact of the row: by its id if the row has one, otherwise by its external id, then by its e-mail address,
+    /// then by its phone number. An address and a number change, and the tenant's own id does not.
     async fn find(&self, row: &Row<'_>, planned: &Planned) -> Result<Option<Contact>, StoreError> {
         let id = match row.id {
             Some(id) => Some(id),
             None => {
                 let by_email = self.holder_of_email(row.update.email.as_set(), planned);
                 let by_cellphone = self.holder_of_cellphone(row.update.cellphone.as_set(), planned);
-                let (by_email, by_cellphone) = try_join(by_email, by_cellphone).await?;
-                by_email.or(by_cellphone)
+                let by_external_id = self.holder_of_external_id(row.update.external_id.as_set(), planned);
+                let (by_external_id, by_email, by_cellphone) =
+                    try_join3(by_external_id, by_email, by_cellphone).await?;
+                by_external_id.or(by_email).or(by_cellphone)
             }
         };
         match id {
@@ -234,6 +242,20 @@ impl Import<'_> {
             return Ok(Some(contact.id));
         }
         let stored = self.console.store.contact_holding_cellphone(self.workspace, cellphone).await?;
+        Ok(stored.filter(|id| !planned.contains_key(id)))
+    }
+
+    async fn holder_of_external_id(
+        &self,
+        external_id: Option<&ExternalId>,
+        planned: &Planned,
+    ) -> Result<Option<ContactId>, StoreError> {
+        let Some(external_id) = external_id else { return Ok(None) };
+        let has = |contact: &Contact| contact.external_id.as_ref() == Some(external_id);
+        if let Some(contact) = planned.values().find(|contact| has(contact)) {
+            return Ok(Some(contact.id));
+        }
+        let stored = self.console.store.contact_holding_external_id(self.workspace, external_id).await?;
         Ok(stored.filter(|id| !planned.contains_key(id)))
     }
 }

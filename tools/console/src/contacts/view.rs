@@ -1,7 +1,8 @@
 //! How contacts are shown.
 
 use domain::{
-    Cellphone, Choices, Contact, Definitions, Email, Language, PersonName, ProviderUserId, Timestamp, WaId,
+    Cellphone, Choices, Contact, Definitions, Email, ExternalId, Language, PersonName, ProviderUserId,
+    Timestamp, WaId,
 };
 use serde_json::Value;
 
@@ -46,6 +47,7 @@ fn shared(contact: &Contact, definitions: &Definitions, now: Timestamp) -> View 
         .optional("lastName", "last name", contact.last_name.as_ref().map(PersonName::as_str))
         .optional("email", "e-mail", contact.email.as_ref().map(Email::as_str))
         .optional("cellphone", "number", contact.cellphone.as_ref().map(Cellphone::as_str))
+        .optional("externalId", "external id", contact.external_id.as_ref().map(ExternalId::as_str))
         // The provider's ids of the customer, and the number under which it knows the customer if it is another one.
         .value("userIds", "user ids", contact.user_ids.ids().map(ProviderUserId::as_str).collect::<Vec<_>>())
         .optional("waId", "wa id", contact.wa_id.as_ref().map(WaId::as_str))

@@ -115,6 +115,7 @@ async fn an_import_creates_contacts_with_every_column() {
         "cellphone": "+14155550101",
         "createdAt": "2026-01-02T03:04:05.678Z",
         "email": "ana@example.com",
+        "externalId": null,
         "firstName": "Ana",
         "id": "00000000-0000-4000-8000-00000000000b",
         "languageCode": "ES",
@@ -130,6 +131,7 @@ async fn an_import_creates_contacts_with_every_column() {
         "cellphone": null,
         "createdAt": "2026-01-02T03:04:05.678Z",
         "email": "bo@example.com",
+        "externalId": null,
         "firstName": "Bo",
         "id": "00000000-0000-4000-8000-00000000000d",
         "languageCode": null,
@@ -170,14 +172,63 @@ async fn a_row_with_an_existing_address_or_phone_updates_that_contact_and_empty_
 }
 
 #[tokio::test]
+async fn a_row_means_the_contact_with_its_external_id_before_the_one_with_its_address() {
+    let book = Book::new("external-id").await;
+    let made = book.taken("externalId,firstName,email\n=crm 1,Ana,ana@example.com\ncrm-2,Bo,\n").await;
+    assert_eq!(made, report(2, 0, 0));
+    // Ana has another address, Bo gets a number and a longer name, and Cy an id.
+    let csv = "externalId,email,cellphone,firstName\n\
+               =crm 1,anna@example.com,,\n\
+               crm-2,,+14155550102,\n\
+               crm-2,,+14155550102,Bob\n\
+               ,,+14155550103,Cy\n\
+               crm-3,,+14155550103,\n";
+    assert_eq!(book.taken(csv).await, report(1, 4, 0));
+    let contacts = book.export().await;
+    let of =
+        |id: &str| contacts.as_array().unwrap().iter().find(|contact| contact["externalId"] == id).unwrap();
+    assert_eq!(of("=crm 1")["email"], "anna@example.com");
+    assert_eq!((&of("crm-2")["firstName"], &of("crm-3")["firstName"]), (&json!("Bob"), &json!("Cy")));
+
+    let csv = book.export_csv().await;
+    assert!(csv.contains(",'=crm 1,"), "{csv}");
+    assert_eq!(book.taken(&csv).await, report(0, 0, 3));
+    // An address of another contact, and an id of another one, also in a run that writes nothing.
+    let bad = "id,externalId,email\n\
+               ,crm-2,anna@example.com\n\
+               3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90,crm-2,\n\
+               ,a\tb,\n";
+    for more in [&[][..], &["--dry-run"]] {
+        fs::write(&book.file, bad).unwrap();
+        let file = book.file.to_str().unwrap();
+        let import = ["--json", "contacts", "import", "--workspace", &book.workspace, file];
+        let ran = book.desk.run(&[&import, more].concat()).await;
+        let failed: Value = serde_json::from_str(&ran.out).unwrap();
+        let ids = [of("=crm 1"), of("crm-2")].map(|contact| contact["id"].as_str().unwrap());
+        let errors: Vec<&str> =
+            failed["failed"].as_array().unwrap().iter().map(|row| row["error"].as_str().unwrap()).collect();
+        let expected = [
+            format!("email belongs to contact {}", ids[0]),
+            format!("externalId belongs to contact {}", ids[1]),
+            "externalId: an id has one line, without tabs and control characters".to_owned(),
+        ];
+        assert_eq!(errors, expected, "{more:?}");
+    }
+    let list = ["contacts", "list", "--workspace", &book.workspace, "--external-id"];
+    let listed = async |id: &str| book.desk.json(&[&list[..], &[id]].concat()).await;
+    assert_eq!(listed("crm-2").await.as_array().unwrap().len(), 1);
+    assert_eq!(listed("CRM-2").await, json!([]));
+}
+
+#[tokio::test]
 async fn an_export_can_be_imported_into_the_same_and_into_an_empty_workspace() {
     let book = Book::new("round-trip").await;
     book.taken(TWO).await;
     let csv = book.export_csv().await;
     assert_snapshot!(csv, @r#"
-    id,firstName,lastName,email,cellphone,languageCode,owner,attr:company,attr:seats,attr:plan
-    00000000-0000-4000-8000-00000000000b,Ana,Ruiz,ana@example.com,+14155550101,ES,Ada@example.com,"Aster, Inc.",12,Free;a\;b
-    00000000-0000-4000-8000-00000000000d,Bo,,bo@example.com,,,,,,
+    id,firstName,lastName,email,cellphone,externalId,languageCode,owner,attr:company,attr:seats,attr:plan
+    00000000-0000-4000-8000-00000000000b,Ana,Ruiz,ana@example.com,+14155550101,,ES,Ada@example.com,"Aster, Inc.",12,Free;a\;b
+    00000000-0000-4000-8000-00000000000d,Bo,,bo@example.com,,,,,,,
     "#);
     assert_eq!(book.taken(&csv).await, report(0, 0, 2));
     let other = Book::new("round-trip-other").await;
@@ -211,7 +262,7 @@ async fn failed_rows_are_listed_and_the_others_are_imported() {
           "row": 3
         },
         {
-          "error": "an id, email or cellphone is needed to identify the contact",
+          "error": "an id, email, cellphone or externalId is needed to identify the contact",
           "row": 4
         },
         {
@@ -262,14 +313,14 @@ async fn people_see_counts_and_the_rows_that_failed() {
 async fn an_invalid_file_is_refused_completely() {
     let book = Book::new("header").await;
     for (csv, reason) in [
-        ("", "a column id, email or cellphone is needed to identify contacts"),
-        ("firstName\nAna\n", "a column id, email or cellphone is needed to identify contacts"),
+        ("", "a column id, email, cellphone or externalId is needed to identify contacts"),
+        ("firstName\nAna\n", "a column id, email, cellphone or externalId is needed to identify contacts"),
         ("email,email\n", "the column \"email\" is repeated"),
         ("email,attr:colour\n", "the workspace has no active attribute \"colour\""),
         (
             "email,colour\n",
-            "the column \"colour\" is not one of id, firstName, lastName, email, cellphone, languageCode, owner, \
-             attr:<keyName>",
+            "the column \"colour\" is not one of id, firstName, lastName, email, cellphone, externalId, languageCode, \
+             owner, attr:<keyName>",
         ),
     ] {
         assert_eq!(book.refused(csv).await, format!("FILE: {reason}."), "{csv:?}");

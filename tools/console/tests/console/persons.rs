@@ -16,8 +16,8 @@ use domain::settings::template::{ParameterValue, Parameters, Requested};
 use domain::webhook::delivery::Next;
 use domain::{
     Attempt, AttemptOutcome, AttributeType, Cellphone, Contact, ContactId, ContactRef, Conversation,
-    ConversationId, ConversationName, Email, Erasure, LaneId, LaneKind, Media, Message, MessageBody,
-    MessageId, PersonName, Rest, TemplateId, WaId,
+    ConversationId, ConversationName, Email, Erasure, ExternalId, LaneId, LaneKind, Media, Message,
+    MessageBody, MessageId, PersonName, Rest, TemplateId, WaId,
 };
 use harness::{Death, OptedOut, World};
 use queue::Queues;
@@ -147,6 +147,7 @@ impl Scene {
             last_name: name("Canarylast"),
             email: Email::parse(EMAIL).ok(),
             cellphone: Cellphone::parse(PHONE).ok(),
+            external_id: ExternalId::parse("crm of canary").ok(),
             attributes: [(note.id, domain::contact::AttributeContent::Open(content))].into(),
             version: 2,
             ..ana.clone()

@@ -23,8 +23,9 @@ use domain::sending::PartError;
 use domain::{
     AttributeCategory, AttributeType, BrandId, Cellphone, ChannelId, Consent, Contact, ContactId, ContactRef,
     Conversation, ConversationId, ConversationName, ConversationStatus, Definitions, Email, EndpointId,
-    Event, EventType, External, FileType, Ids, Internal, Language, Lead, LeadId, LeadState, MediaId, Message,
-    MessageBody, MessageId, MessageStatus, PersonName, Summary, Timestamp, UserId, UserRef, WorkspaceId,
+    Event, EventType, External, ExternalId, FileType, Ids, Internal, Language, Lead, LeadId, LeadState,
+    MediaId, Message, MessageBody, MessageId, MessageStatus, PersonName, Summary, Timestamp, UserId, UserRef,
+    WorkspaceId,
 };
 use edge::view;
 use serde::Serialize;
@@ -237,6 +238,7 @@ fn customer() -> Contact {
     Contact {
         last_name: PersonName::parse("López").ok(),
         email: Email::parse("maria@example.com").ok(),
+        external_id: ExternalId::parse("crm-1815").ok(),
         language: Some(Language::Es),
         owner: Some(agent()),
         attributes: definitions().iter().map(|definition| (definition.id, content(definition))).collect(),

@@ -206,7 +206,7 @@ fn every_payload_has_the_documented_fields() {
                    referral referredProduct forwarded providerErrors raw rawTruncated mediaIds replyToMessageId \
                    enableExternalBroadcast status parts createdAt updatedAt deliveredAt readAt";
     let contact = "id firstName lastName email cellphone workspaceId type languageCode ownerId customAttributes \
-                   providerUserIds createdAt updatedAt";
+                   externalId providerUserIds createdAt updatedAt";
     let conversation = "id workspaceId participants createdAt updatedAt name status";
     let lead = "requestId state cellphone name error errorInWords errorDetail contactId conversationId messageId \
                 brandId landingUri utm consent createdAt updatedAt";
