@@ -97,6 +97,7 @@ test('a lead from the allowed origin passes the preflight and is accepted', asyn
   assert.equal(consent.status, 'GRANTED');
   const agreed = Date.parse(consent.capturedAt);
   assert.ok(before <= agreed && agreed <= Date.now(), consent.capturedAt);
+  assert.equal(consent.text, 'I agree that Aster Travel writes to me on WhatsApp about my trip.');
 
   const { status } = parts(page);
   assert.match(await status.innerText(), new RegExp(`We will write to \\${phone} on WhatsApp`));

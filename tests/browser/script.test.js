@@ -123,7 +123,7 @@ for (const version of [1, 2]) describe(`lead-capture-${version}.js`, () => {
         brandId: null,
         landingUri: `${stack.landingUrl}/`,
         utm: {},
-        consent: { status: 'NOT_PROVIDED', capturedAt: null },
+        consent: { status: 'NOT_PROVIDED', capturedAt: null, ...(version === 1 ? {} : { text: null }) },
         recaptchaToken: 'token',
       });
     }
@@ -144,6 +144,46 @@ for (const version of [1, 2]) describe(`lead-capture-${version}.js`, () => {
     assert.equal(Object.keys(utm).length, 20);
     assert.equal(utm.utm_0, '🌍'.repeat(256));
     assert.equal(landingUri, `${stack.landingUrl}/`, 'a URL that is too long is sent without its query');
+  });
+
+  if (version > 1) test('the text of the consent is sent within the limits of the API, and only with a consent', async () => {
+    const textOf = async (lead) => (await sent(202, { lead })).body.consent.text;
+    for (const [consentText, text] of [
+      ['I agree to get messages.', 'I agree to get messages.'],
+      [' I agree\u0007 to:\r\n\u2022 offers\n\u2022 news ', 'I agree to:\n\u2022 offers\n\u2022 news'],
+      ['🌍'.repeat(2_001), '🌍'.repeat(2_000)],
+      ['\u0000 \n', null],
+      ['', null],
+      [null, null],
+      [undefined, null],
+    ]) {
+      assert.equal(await textOf({ consentText }), text);
+    }
+    assert.equal(await textOf({ consentText: 'I agree.', consentedAt: null }), null);
+  });
+
+  if (version > 1) test('the text beside a box is what the visitor sees of its labels', async () => {
+    const page = await open(browser, stack.landingUrl);
+    const beside = (html) =>
+      page.evaluate(
+        async ([SCRIPT, html]) => {
+          document.body.innerHTML = html;
+          return (await import(SCRIPT)).textBeside(document.querySelector('input'));
+        },
+        [SCRIPT, html],
+      );
+    for (const [html, text] of [
+      ['<label><input type="checkbox">\n   I agree\n   that you <b>write</b> to me.</label>', 'I agree that you write to me.'],
+      ['<input id="a" type="checkbox"><label for="a">I agree.</label><p>Not this</p>', 'I agree.'],
+      ['<input id="a" type="checkbox"><label for="a">One</label><label for="a">Two</label>', 'One\nTwo'],
+      ['<label><input type="checkbox"><span hidden>Acepto.</span><span>I agree to <a href="/terms">the terms</a>.</span></label>', 'I agree to the terms.'],
+      ['<label><input type="checkbox">I agree:<br>offers</label>', 'I agree:\noffers'],
+      ['<input type="checkbox">', null],
+      ['<label><input type="checkbox"> </label>', null],
+    ]) {
+      assert.equal(await beside(html), text, html);
+    }
+    await page.context().close();
   });
 
   test('phone numbers are understood in the forms that people write', async () => {

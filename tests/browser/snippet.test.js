@@ -81,7 +81,10 @@ test('the pasted snippet sends a lead, and the visitor gets a message', async ()
   const { page, script } = await pasted(allowed);
   assert.equal(script.headers()['cache-control'], 'public, max-age=31536000, immutable');
 
+  const post = page.waitForRequest((request) => request.method() === 'POST' && request.url().includes('campaign-leads'));
   await send(page, '0034 600 30 01 01');
+  const { consent } = (await post).postDataJSON();
+  assert.equal(consent.text, 'I agree that Example Travel writes to me on WhatsApp about my trip.');
   await page.getByRole('status').getByText('Thank you!').waitFor();
   assert.ok(await page.getByRole('button').isDisabled());
   const [message] = await until('the message', async () => {

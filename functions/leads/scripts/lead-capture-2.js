@@ -9,11 +9,12 @@ const PATH = '/api/v1/leadscout/campaign-leads';
 const TIMEOUT_MS = 20_000;
 
 // The limits of the API. Longer values are cut, so that they do not cause the refusal of a visitor's lead. All but the
-// name come from the page's address, which the author of the link chose.
+// name and the consent's text come from the page's address, which the author of the link chose.
 const MAX_UTM = 20;
 const MAX_UTM_LENGTH = 256;
 const MAX_ADDRESS = 2048;
 const MAX_NAME = 100;
+const MAX_CONSENT_TEXT = 2000;
 
 // The countries by the prefix that is dialled before a number within them: `ES934` is Spain, whose mobile numbers have at
 // most 9 digits (in hexadecimal) after the country code 34. Without such a prefix, a zero belongs to the number, as in Italy.
@@ -92,6 +93,7 @@ const HABITS = [
  * @param {string} lead.cellphone         as `phoneFrom` returns it: `+34600111222`
  * @param {string} [lead.name]
  * @param {Date | null} lead.consentedAt  when the visitor agreed to be written to; null if they did not
+ * @param {string | null} [lead.consentText]  the text that the visitor agreed to, as `textBeside` returns it
  * @returns {Promise<{outcome: 'accepted', requestId: string | null}
  *                 | {outcome: 'rejected'} | {outcome: 'try-again'}>}
  *   accepted: the service will write to the visitor. rejected: the API would refuse the same lead again.
@@ -125,6 +127,18 @@ export async function sendLead(settings, lead) {
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Reads the text that the visitor sees beside a field: that of its labels, without what the page hides. Call it when you
+ * send the lead, so that it is the text of that moment, whatever language the page shows.
+ *
+ * @param {HTMLInputElement} field  the box that the visitor ticks
+ * @returns {string | null} null if no label shows a text
+ */
+export function textBeside(field) {
+  const texts = Array.from(field.labels ?? [], (label) => label.innerText.trim());
+  return texts.filter((text) => text !== '').join('\n') || null;
 }
 
 /**
@@ -227,9 +241,16 @@ function bodyOf(settings, lead, token) {
     consent: {
       status: lead.consentedAt ? 'GRANTED' : 'NOT_PROVIDED',
       capturedAt: lead.consentedAt?.toISOString() ?? null,
+      text: consentTextOf(lead),
     },
     recaptchaToken: token,
   };
+}
+
+/** The text that the visitor agreed to, line by line. */
+function consentTextOf({ consentedAt, consentText }) {
+  const lines = (consentText ?? '').split(/\r\n?|\n/).map((line) => withoutControls(line));
+  return (consentedAt && cut(lines.join('\n').trim(), MAX_CONSENT_TEXT)) || null;
 }
 
 /** The page's address without the fragment (#), which a browser never sends. */

