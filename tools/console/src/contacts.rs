@@ -2,10 +2,12 @@
 
 mod chains;
 mod columns;
+mod conflicts;
 mod export;
 mod file;
 mod find;
 mod import;
+mod merge;
 mod view;
 
 use std::path::PathBuf;
@@ -19,6 +21,10 @@ use crate::{Console, Result};
 use file::Source;
 use find::{List, OneContact, Search};
 use import::Effect;
+use merge::MergeTwo;
+
+pub(crate) use conflicts::{conflicts_of, conflicts_view};
+pub(crate) use find::holder;
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -26,8 +32,14 @@ pub(crate) enum Verb {
     List(List),
     /// Search contacts, as the API does: sorted by the matched text.
     Search(Search),
-    /// Show a contact: its fields, its attributes and whether its number has opted out.
+    /// Show a contact: its fields, its attributes, whether its number has opted out, and what the service did not decide
+    /// about it.
     Show(OneContact),
+    /// Make one contact of two that are one person. This cannot be undone.
+    ///
+    /// The command only asks. The contact that stays takes the conversations, numbers and ids of the other one, and what it has
+    /// blank. A repeat of the command shows how far the merge is.
+    Merge(MergeTwo),
     /// Create and update contacts from the rows of a CSV file. You can repeat an import: a row with an existing id,
     /// external id, e-mail address or phone number updates that contact, and an empty cell changes nothing.
     #[command(
@@ -67,6 +79,7 @@ impl Verb {
             Self::List(wanted) => wanted.run(console).await,
             Self::Search(wanted) => wanted.run(console).await,
             Self::Show(one) => Ok(one.show(console).await?.into()),
+            Self::Merge(both) => both.run(console).await,
             Self::Import { within, file, dry_run, rejects, raw } => {
                 let workspace = console.workspace(&within).await?;
                 let source = Source { file: &file, formulas: Formulas::of(raw) };

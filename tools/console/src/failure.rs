@@ -43,6 +43,7 @@ impl From<&Refusal> for Failure {
     fn from(refusal: &Refusal) -> Self {
         let hint = match refusal {
             Refusal::Unfit { reason, .. } => Some(reason.to_string()),
+            Refusal::NotMerged(reason) => Some(reason.as_str().to_owned()),
             _ => None,
         };
         Self {

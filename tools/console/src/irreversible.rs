@@ -3,14 +3,16 @@
 //! A row of [`IRREVERSIBLE`] is all that a command needs: it gets the flag `--yes`, and a person is asked.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use domain::{Cellphone, Line, Template, TemplateId, TemplateScope, Workspace};
+use domain::{
+    Cellphone, Contact, ContactRef, Line, PersonName, Template, TemplateId, TemplateScope, Workspace,
+};
 
 use crate::arguments::WorkspaceRef;
 use crate::output::Terminal;
-use crate::{Console, Refusal, Result};
+use crate::{Console, Refusal, Result, contacts};
 
 /// The commands, what each takes a thing from, and what is lost: the rest of the sentence that begins with the thing.
-const IRREVERSIBLE: [([&str; 2], Thing, &str); 12] = [
+const IRREVERSIBLE: [([&str; 2], Thing, &str); 13] = [
     (["key", "revoke"], Thing::Key, "it never works again, and programs that use it are refused."),
     (
         ["webhook", "delete"],
@@ -33,6 +35,11 @@ const IRREVERSIBLE: [([&str; 2], Thing, &str); 12] = [
         "its previous key never works again: leads from pages that use it are refused.",
     ),
     (["team", "delete"], Thing::Team, "it is deleted."),
+    (
+        ["contacts", "merge"],
+        Thing::Contact,
+        "it becomes part of the other contact, which takes its conversations.",
+    ),
     (["brand", "delete"], Thing::Brand, "it is deleted."),
     (
         ["line", "delete"],
@@ -52,6 +59,7 @@ enum Thing {
     Endpoint,
     Capture,
     Team,
+    Contact,
     Brand,
     Line,
     Template,
@@ -151,6 +159,11 @@ impl Thing {
                 let Some(id) = given.get_one("team") else { return Ok(None) };
                 store.team(of, *id).await?.map(|team| format!("Team {:?} ({id})", team.name))
             }
+            Self::Contact => {
+                let Some(named) = given.get_one::<ContactRef>("merged") else { return Ok(None) };
+                let Some(id) = contacts::holder(console, of, named).await? else { return Ok(None) };
+                store.contact(of, id).await?.as_ref().map(contact_in_words)
+            }
             Self::Brand => {
                 let lines = store.lines(of).await?;
                 let brand = given.get_one("brand").and_then(|id| lines.brand(id));
@@ -176,6 +189,15 @@ impl Thing {
                 given.get_one::<Cellphone>("cellphone").map(|number| format!("Number {}", number.as_str()))
             }
         })
+    }
+}
+
+fn contact_in_words(contact: &Contact) -> String {
+    let names = [&contact.first_name, &contact.last_name].into_iter().flatten();
+    let name = names.map(PersonName::as_str).collect::<Vec<_>>().join(" ");
+    match name.as_str() {
+        "" => format!("Contact {}", contact.id),
+        name => format!("Contact {name:?} ({})", contact.id),
     }
 }
 

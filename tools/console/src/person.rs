@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::InWorkspace;
 use crate::beside::Buckets;
+use crate::contacts::{conflicts_of, conflicts_view};
 use crate::output::{Output, Report};
 use crate::view::View;
 use crate::{Console, Result};
@@ -27,7 +28,8 @@ pub(crate) enum Verb {
     Erase {
         #[command(flatten)]
         who: Who,
-        /// Erase nothing, and show what an erasure would take, contact by contact.
+        /// Erase nothing, and show what an erasure would take, contact by contact, and what speaks against one person: other
+        /// holders of the numbers, and conflicts. After USER_ID_CHANGED, somebody else may have had the number.
         #[arg(long)]
         dry_run: bool,
         /// Wait until the erasure is done, but at most this many seconds [default without a number: 1500].
@@ -139,7 +141,15 @@ impl Verb {
                     None => erasure,
                 };
                 let goes_on = (!erasure.is_over()).then_some("The service goes on by itself.".to_owned());
-                Report::from(view(&erasure)).remarks(goes_on)
+                let conflicts = match &erasure.preview {
+                    Some(preview) => {
+                        let contacts: Vec<ContactId> = preview.contacts.iter().map(|of| of.contact).collect();
+                        let conflicts = conflicts_of(console, workspace, &contacts).await?;
+                        conflicts_view(&conflicts, true)
+                    }
+                    None => View::new(),
+                };
+                Report::from(view(&erasure).and(conflicts)).remarks(goes_on)
             }
             Self::Verify { within, erasure, of } => {
                 let workspace = console.workspace(&within).await?.id;

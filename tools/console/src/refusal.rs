@@ -14,8 +14,8 @@ use domain::settings::workspace::TeamFull;
 use domain::usage::UsedBy;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::{
-    ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState, ProviderApp, ProviderAppId,
-    Refused, Unfit, WebhookEndpoint, WorkspaceId,
+    ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState, MergeRefusal, ProviderApp,
+    ProviderAppId, Refused, Unfit, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;
@@ -265,6 +265,30 @@ pub enum Refusal {
     /// The contact is not a result of the search.
     #[error("The search does not find the contact {0}, so the list cannot continue after it.")]
     NotFound(ContactId),
+    /// The contact became part of another one.
+    #[error("Contact {contact} is part of contact {into} now.")]
+    Merged {
+        /// The contact that the command line names.
+        contact: ContactId,
+        /// The contact that it is part of.
+        into: ContactId,
+    },
+    /// Two contacts cannot become one.
+    #[error("The contacts are not merged: {}.", not_merged(*.0))]
+    NotMerged(MergeRefusal),
+    /// A merge ended, and the contacts are still two.
+    #[error(
+        "The contacts were not merged: one of them was erased meanwhile, or together they became too large."
+    )]
+    MergeWithoutEffect,
+    /// The merge is not done within the waiting time.
+    #[error(
+        "The contacts are not merged after {seconds} seconds, and the service goes on: repeat the command to see its state."
+    )]
+    MergeNotDone {
+        /// The waiting time in seconds.
+        seconds: u64,
+    },
     /// The file cannot be read or written.
     #[error("{path}: {reason}.")]
     File {
@@ -342,6 +366,19 @@ pub(crate) fn deepest(error: &(dyn Error + 'static)) -> String {
 
 fn listed(lacks: &[Lack]) -> String {
     lacks.iter().map(Lack::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn not_merged(reason: MergeRefusal) -> &'static str {
+    match reason {
+        MergeRefusal::Itself => "both are the same contact",
+        MergeRefusal::Unknown => "one of them does not exist",
+        MergeRefusal::AlreadyMerged => "one of them is part of another contact",
+        MergeRefusal::BeingMerged => "another merge of one of them runs; try again in some seconds",
+        MergeRefusal::BeingErased => "one of them is being erased",
+        MergeRefusal::TooLarge => {
+            "together they have more than 128 KB, or would stand for more than five others"
+        }
+    }
 }
 
 fn used_by(by: &[UsedBy]) -> String {

@@ -6,7 +6,9 @@
 
 use domain::choices::Chooser;
 use domain::contact::conflict::{Conflict, ConflictReason};
-use domain::{Contact, ContactId, ConversationId, LaneId, Merge, MergeRefusal, Timestamp, WorkspaceId};
+use domain::{
+    Contact, ContactId, ConversationId, LaneId, Merge, MergeRefusal, PersonJobId, Timestamp, WorkspaceId,
+};
 
 use crate::contacts::plan::{Role, join_writes};
 use crate::contacts::row::{contact_in, contact_place, survivor};
@@ -71,6 +73,15 @@ impl Store {
             Wrote::Refused(Some(found)) => merge(found)?,
             Wrote::Refused(None) | Wrote::Done(_) => new,
         }))
+    }
+
+    /// A merge that runs; `None` once it is over (strongly consistent read). One round trip.
+    pub async fn running_merge(
+        &self,
+        workspace: WorkspaceId,
+        id: PersonJobId,
+    ) -> Result<Option<Merge>, StoreError> {
+        self.get_item(Table::Contacts, keys::person_job(workspace, id)).await?.map(merge).transpose()
     }
 
     /// Asks for the merge of two contacts, because the provider has proved that they are one person. Returns whether the merge

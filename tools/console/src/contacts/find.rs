@@ -6,6 +6,7 @@ use domain::{Contact, ContactId, ContactRef, Email, ExternalId, WorkspaceId};
 use futures::future::try_join;
 use store::ContactQuery;
 
+use super::conflicts::{conflicts_of, conflicts_view};
 use super::view::{details, row};
 use crate::arguments::{InWorkspace, contact_ref, one};
 use crate::output::Report;
@@ -95,21 +96,47 @@ impl OneContact {
         let contact = known(console, workspace, &self.contact).await?;
         let choices = store.choices_of_contact(&contact);
         let (definitions, choices) = try_join(store.definitions(workspace), choices).await?;
-        Ok(details(&contact, &definitions, choices.as_ref(), store.now()))
+        let conflicts = conflicts_of(console, workspace, &[contact.id]).await?;
+        let details = details(&contact, &definitions, choices.as_ref(), store.now());
+        Ok(details.and(conflicts_view(&conflicts, false)))
     }
 }
 
-/// Reads a contact, and refuses an unknown one.
-async fn known(console: &Console, workspace: WorkspaceId, contact: &ContactRef) -> Result<Contact> {
+/// Reads a contact. Refuses an unknown one, and one that became part of another one.
+pub(super) async fn known(
+    console: &Console,
+    workspace: WorkspaceId,
+    contact: &ContactRef,
+) -> Result<Contact> {
+    let (store, id) = (&console.store, id_of(console, workspace, contact).await?);
+    let found = store.contact(workspace, id).await?;
+    if found.is_none()
+        && let Some(into) = store.merged_into(workspace, id).await?
+    {
+        return Err(Refusal::Merged { contact: id, into });
+    }
+    Named::Contact.found(found, contact.identifier())
+}
+
+/// The id of a contact. Refuses an address and a number that no contact has.
+pub(super) async fn id_of(
+    console: &Console,
+    workspace: WorkspaceId,
+    contact: &ContactRef,
+) -> Result<ContactId> {
+    Named::Contact.found(holder(console, workspace, contact).await?, contact.identifier())
+}
+
+/// The contact that is named. An id need not be that of a contact.
+pub(crate) async fn holder(
+    console: &Console,
+    workspace: WorkspaceId,
+    contact: &ContactRef,
+) -> Result<Option<ContactId>> {
     let store = &console.store;
-    let id = match contact {
+    Ok(match contact {
         ContactRef::Id(id) => Some(*id),
         ContactRef::Email(email) => store.contact_holding_email(workspace, email).await?,
         ContactRef::Cellphone(cellphone) => store.contact_holding_cellphone(workspace, cellphone).await?,
-    };
-    let found = match id {
-        Some(id) => store.contact(workspace, id).await?,
-        None => None,
-    };
-    Named::Contact.found(found, contact.identifier())
+    })
 }

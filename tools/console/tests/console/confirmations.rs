@@ -18,6 +18,7 @@ fn what_no_other_command_takes_back_can_be_confirmed_in_advance() {
     let expected = [
         "key revoke",
         "team delete",
+        "contacts merge",
         "brand delete",
         "line delete",
         "inbound delete",
@@ -70,6 +71,11 @@ async fn each_question_names_the_thing_and_its_workspace() {
     hooks.json(&[&line[..], &["--token", "t", "--name", "Main"]].concat()).await;
     let template = made(&["template", "create", "--name", "hello", "--language", "es"], "templateId").await;
     hooks.json(&["capture", "set"]).await;
+    let file = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("asked.csv");
+    std::fs::write(&file, "firstName,lastName,email\nAna,Ruiz,ana@example.com\n,,a@example.com\n").unwrap();
+    hooks.json(&["contacts", "import", file.to_str().unwrap()]).await;
+    let contact = hooks.json(&["contacts", "show", "--contact", "ana@example.com"]).await["id"].clone();
+    let contact = contact.as_str().unwrap();
     let of = " of workspace \"Aster\": ";
     for (command, thing) in [
         (&["key", "revoke", "--key", &key][..], format!("API key \"billing\" ({key}){of}")),
@@ -79,6 +85,10 @@ async fn each_question_names_the_thing_and_its_workspace() {
         (
             &["template", "delete", "--template", &template],
             format!("Template \"hello\" in es ({template}){of}"),
+        ),
+        (
+            &["contacts", "merge", "--contact", "a@example.com", "--merged", "ana@example.com"],
+            format!("Contact \"Ana Ruiz\" ({contact}){of}"),
         ),
         (&["capture", "disable"], format!("Lead capture{of}")),
         (&["capture", "rotate-key"], format!("Lead capture{of}")),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::contact::conflict::{Conflict, ConflictReason};
 use domain::webhook::delivery::Next;
 use domain::{
     Cellphone, Contact, Conversation, ConversationStatus, Email, Internal, PersonName, UserRef, WaId,
@@ -73,8 +74,8 @@ async fn contacts_are_listed_newest_first_page_by_page() {
     let unknown = within(&["contacts", "list", "--after", NOBODY]);
     assert_eq!(desk.refused(&unknown).await, format!("The workspace has no contact {NOBODY}."));
     assert_snapshot!(desk.run(&within(&["contacts", "list", "--limit", "1"])).await.out, @"
-    CONTACT                               TYPE     FIRST NAME  LAST NAME  E-MAIL            NUMBER        USER IDS  WA ID  LANGUAGE  OWNER  UPDATED
-    00000000-0000-4000-8000-000000000009  PARTIAL  Ana4        -          ana4@example.com  +34600111224  -         -      -         -      2026-01-02T03:04:10.678Z
+    CONTACT                               TYPE     FIRST NAME  LAST NAME  E-MAIL            NUMBER        EXTERNAL ID  USER IDS  WA ID  LANGUAGE  OWNER  UPDATED
+    00000000-0000-4000-8000-000000000009  PARTIAL  Ana4        -          ana4@example.com  +34600111224  -            -         -      -         -      2026-01-02T03:04:10.678Z
     ");
 }
 
@@ -156,6 +157,15 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
     let world = World::start().await;
     let company = world.open_attribute("company", domain::AttributeType::Text, |_| ()).await;
     let ana = contact(&world, "Ana", "+34600111222").await;
+    let bob = contact(&world, "Bob", "+34600111333").await;
+    // Bob wrote from Ana's number, and later it came with another user id.
+    let at = world.db.store().now();
+    let later = Contact { moved_at: Some(at.plus(Duration::from_secs(60))), ..ana.clone() };
+    for conflict in
+        [Conflict::of_user_id(&later), Conflict::between(&ana, ConflictReason::NumberOfAnother, bob.id, at)]
+    {
+        assert!(world.db.store().keep_conflict(&conflict).await.unwrap());
+    }
     let desk = Desk::over(world.db);
     let file = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("shown.csv");
     std::fs::write(&file, format!("id,attr:company\n{},Aster\n", ana.id)).unwrap();
@@ -176,8 +186,23 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
         ]
       },
       "cellphone": "+34600111222",
+      "conflicts": [
+        {
+          "contactId": "00000000-0000-4000-8000-000000000006",
+          "occurredAt": "2026-01-02T03:04:07.678Z",
+          "otherContactId": "00000000-0000-4000-8000-000000000007",
+          "reason": "NUMBER_OF_ANOTHER"
+        },
+        {
+          "contactId": "00000000-0000-4000-8000-000000000006",
+          "occurredAt": "2026-01-02T03:05:07.678Z",
+          "otherContactId": null,
+          "reason": "USER_ID_CHANGED"
+        }
+      ],
       "createdAt": "2026-01-02T03:04:06.678Z",
       "email": "ana@example.com",
+      "externalId": null,
       "firstName": "Ana",
       "id": "00000000-0000-4000-8000-000000000006",
       "languageCode": null,
@@ -188,7 +213,7 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
       "owner": null,
       "ownerId": null,
       "type": "PARTIAL",
-      "updatedAt": "2026-01-02T03:04:06.679Z",
+      "updatedAt": "2026-01-02T03:04:07.678Z",
       "userIds": [],
       "version": 2,
       "waId": null,
@@ -202,15 +227,18 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
     last name     -
     e-mail        ana@example.com
     number        +34600111222
+    external id   -
     user ids      -
     wa id         -
     language      -
     owner         -
-    updated       2026-01-02T03:04:06.679Z
+    updated       2026-01-02T03:04:07.678Z
     created       2026-01-02T03:04:06.678Z
     attributes    company: Aster
     opted out of  ALL
     version       2
+    conflicts     NUMBER_OF_ANOTHER with 00000000-0000-4000-8000-000000000007 at 2026-01-02T03:04:07.678Z
+                  USER_ID_CHANGED at 2026-01-02T03:05:07.678Z
     ");
     for nobody in [NOBODY, "nobody@example.com", "+34600999999"] {
         let refused = desk.refused(&within(&["contacts", "show", "--contact", nobody])).await;

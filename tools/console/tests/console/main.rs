@@ -20,6 +20,7 @@ mod leads;
 mod lines;
 mod listen;
 mod lists;
+mod merges;
 mod opt_outs;
 mod page;
 mod persons;

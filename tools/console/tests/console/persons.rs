@@ -380,7 +380,7 @@ fn engine(desk: &Desk) -> people::Engine {
 }
 
 /// One visit of a job.
-async fn visit(desk: &Desk, workspace: &str, erasure: &str) {
+pub(crate) async fn visit(desk: &Desk, workspace: &str, erasure: &str) {
     let lane = LaneId::Person(
         domain::WorkspaceId::parse(workspace).unwrap(),
         domain::ErasureId::parse(erasure).unwrap().into(),
@@ -448,14 +448,14 @@ async fn nothing_of_an_erased_person_is_left_anywhere() {
       "counts": 2,
       "deliveries": 23,
       "events": 23,
-      "failedRecords": 63,
+      "failedRecords": 65,
       "files": 1,
       "leads": 2,
       "messages": 4,
       "optOuts": 2,
       "participants": 2,
       "plans": 1,
-      "searchRows": 15
+      "searchRows": 16
     }
     "#);
 
@@ -592,12 +592,14 @@ async fn an_erasure_ends_without_a_second_command() {
 async fn a_preview_names_what_goes_and_erases_nothing() {
     let scene = Handover::new().await;
     let [ana, bob] = &scene.of;
-    let before = scene.rows(ana);
     let preview = ["person", "erase", "--workspace", &scene.workspace, "--contact", &ana[0], "--dry-run"];
     let workspace = domain::WorkspaceId::parse(&scene.workspace).unwrap();
     let contact = ContactId::parse(&ana[0]).unwrap();
     let contacts = [contact].into();
     let now = scene.desk.db.store().now();
+    let conflict = Conflict { at: now, ..Conflict::of_user_id(&Contact::blank(contact, workspace, now)) };
+    assert!(scene.desk.db.store().keep_conflict(&conflict).await.unwrap());
+    let before = scene.rows(ana);
     let id = Erasure::of_contacts(contacts, workspace, true, "operator", now).id.to_string();
     let visits = async {
         while scene.desk.db.rows_from(Table::Contacts, &id).is_empty() {
@@ -617,6 +619,10 @@ async fn a_preview_names_what_goes_and_erases_nothing() {
         (2, &json!(bob[0]))
     );
     assert_eq!(asked["nobodysLeads"], json!([scene.between]));
+    let moment = json!({
+        "contactId": ana[0], "otherContactId": null, "reason": "USER_ID_CHANGED", "occurredAt": now.to_string(),
+    });
+    assert_eq!(asked["conflicts"], json!([moment]));
     assert_eq!(scene.rows(ana), before);
     // It is deleted after a day, and a repeat before that is made anew.
     scene.desk.db.clock().advance(Duration::from_secs(24 * 3_600));
