@@ -2,11 +2,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use domain::{
-    Cellphone, Contact, ContactRef, Conversation, ConversationStatus, Email, Internal, Scope, User, UserRef,
+    Cellphone, Contact, ContactRef, Conversation, ConversationId, ConversationStatus, Email, Internal,
+    LaneId, Scope, User, UserRef,
 };
 use edge::{ApiRequest, Call, Reply};
 use harness::{Answer, GatewayEvent, TestClock, World, trips};
 use serde_json::{Value, json};
+use store::{AskedMerge, Joined, Lease, LeasedJob};
 
 use crate::Conversations;
 
@@ -539,6 +541,68 @@ async fn a_warm_page_takes_two_round_trips_or_three_by_e_mail_or_phone() {
             (expected, calls),
             "{query:?}: with the limiter's concurrent write, and when the customers were last seen"
         );
+    }
+}
+
+#[tokio::test]
+async fn the_id_of_a_merged_contact_lists_the_conversations_of_the_one_that_stays() {
+    let f = Conversations::start().await;
+    let (stays, user) = f.people().await;
+    let goes = f.world.contact(|_| ()).await;
+    let mut all = vec![];
+    for (contact, status) in [
+        (&stays, ConversationStatus::Active),
+        (&goes, ConversationStatus::Ghost),
+        (&goes, ConversationStatus::Active),
+    ] {
+        all.push(f.with(Some(contact), Some(&user), status).await.id);
+    }
+    f.merged(&stays, &goes, &all).await;
+    all.reverse();
+    let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+    let id = goes.id.to_string();
+    let of = [("externalUserIdentifier", id.as_str()), ("externalIdentifierType", "ID")];
+    assert_eq!(f.list(&of).await.status, 200, "fills the caches");
+    f.world.db.forget_calls();
+    assert_eq!(ids(&f.list(&of).await), all);
+    // An empty list, where the contact went, the list of that one, and when the customers were last seen.
+    assert_eq!(trips(&f.world.db.calls()), 4);
+    let user = user.id.to_string();
+    let with_user = [("internalUserIdentifier", user.as_str()), ("internalIdentifierType", "ID")];
+    let ghost = [("status", "GHOST")];
+    assert_eq!(ids(&f.list(&[&of[..], &with_user].concat()).await), all);
+    assert_eq!(ids(&f.list(&[&of[..], &ghost].concat()).await), [all[1].clone()]);
+    // Page by page.
+    let (mut cursor, mut listed) = (String::new(), vec![]);
+    loop {
+        let mut query = [&of[..], &[("pageSize", "1")]].concat();
+        query.extend((!cursor.is_empty()).then_some(("cursor", cursor.as_str())));
+        let page = f.list(&query).await;
+        listed.extend(ids(&page));
+        cursor = page.json["cursor"].as_str().unwrap_or_default().to_owned();
+        if cursor.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(listed, all);
+}
+
+impl Conversations {
+    /// Makes one contact of two, as the function `people` does.
+    async fn merged(&self, stays: &Contact, goes: &Contact, conversations: &[ConversationId]) {
+        let (store, workspace) = (self.world.db.store(), self.world.workspace);
+        store.ensure_person_key([9; 32]).await.unwrap();
+        let asked = store.ask_merge(workspace, stays.id, goes.id).await.unwrap();
+        let AskedMerge::Running(job) = asked else { panic!("{asked:?}") };
+        let lane = LaneId::Person(workspace, job.id);
+        let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(330)).await.unwrap() else {
+            panic!("the merge is asked for")
+        };
+        let (mine, _) = LeasedJob::of(&leased).unwrap();
+        assert!(matches!(store.join_contacts(&mine, &job).await.unwrap(), Joined::Done(_)));
+        for conversation in conversations {
+            store.move_conversation(workspace, *conversation, (stays.id, goes.id)).await.unwrap();
+        }
     }
 }
 

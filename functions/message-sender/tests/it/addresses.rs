@@ -125,11 +125,18 @@ async fn an_answer_that_names_another_user_than_the_dialled_one_is_told_and_merg
     let (ana, bob) = (sender.customer(NUMBER).await, sender.hidden("BR.1").await);
     sender.store().remember_answer(&ana, &reached("", "BR.2"), &World::account()).await;
     let conversation = sender.conversation(&[&ana]).await;
+    sender.engine.store.person_key().await.unwrap();
+    let mut writes = vec![];
     for text in ["hello", "again"] {
         sender.provider.then(Reaction::Reaches(reached("", "BR.1")));
         sender.say(&conversation, text).await;
+        sender.world.db.forget_calls();
         sender.wake().await;
+        let calls = sender.world.db.calls();
+        let of_contacts = calls.iter().filter(|call| call.table.contains("contacts"));
+        writes.push(of_contacts.map(|call| call.write_units).sum::<f64>());
     }
+    assert_eq!(writes, [1.0, 0.0], "what would be refused is not tried");
     let told = sender.store().conflicts(ana.workspace_id, bob.id).await.unwrap();
     let of = |conflict: &Conflict| (conflict.reason, conflict.other);
     assert_eq!(told.iter().map(of).collect::<Vec<_>>(), [(ConflictReason::NumberOfAnother, Some(ana.id))]);

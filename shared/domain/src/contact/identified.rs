@@ -80,8 +80,13 @@ impl<'a> Identified<'a> {
         if word.is_before_move_of(survivor) || word.is_before_move_of(merged) {
             return Self::Before(merged);
         }
-        let known = survivor.user_ids.of(word.account);
-        match known.is_none() || known == word.reached.user_id.as_ref() {
+        let (known, own) = (survivor.user_ids.of(word.account), merged.user_ids.of(word.account));
+        // Two contacts with different user ids of one account are two users. An answer may name an id of the first while the
+        // second was dialled.
+        let is_proved = known.is_none_or(|known| {
+            word.reached.user_id.as_ref() == Some(known) && own.is_none_or(|own| own == known)
+        });
+        match is_proved {
             true => Self::Same { survivor, merged },
             false => Self::Apart { is: merged, other: survivor },
         }

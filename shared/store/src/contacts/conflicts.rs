@@ -1,10 +1,10 @@
 //! What the service did not decide about contacts, each kept once. Its row is the event.
 
 use domain::contact::conflict::{Conflict, ConflictReason};
-use domain::{ContactId, Timestamp, WorkspaceId};
+use domain::{Contact, ContactId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::contacts::row::ids_of_key;
+use crate::contacts::row::{contact_in, contact_place, ids_of_key};
 use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{Item, key_of, read, row};
 use crate::dynamodb::read::{Place, Query};
@@ -18,6 +18,22 @@ impl Store {
     /// Keeps a conflict, so that the tenant is told. Returns whether it is new. One round trip.
     pub async fn keep_conflict(&self, conflict: &Conflict) -> Result<bool, StoreError> {
         Ok(matches!(self.write(conflict_write(conflict)?).await?, Wrote::Done(_)))
+    }
+
+    /// A contact, and whether the tenant was told that the second of these contacts has the number of the first one's customer
+    /// (strongly consistent reads). One round trip.
+    pub(crate) async fn contact_and_conflict(
+        &self,
+        workspace_id: WorkspaceId,
+        id: ContactId,
+        (contact, other): (ContactId, ContactId),
+    ) -> Result<(Option<Contact>, bool), StoreError> {
+        let (reason, at) = (ConflictReason::NumberOfAnother, self.now());
+        let of_conflict = conflict_place(&Conflict { workspace_id, contact, reason, other: Some(other), at });
+        let of_contact = contact_place(workspace_id, id);
+        let mut rows = self.rows_at([&of_contact, &of_conflict]).await?;
+        let found = contact_in(rows.take(&of_contact))?;
+        Ok((found, rows.get(&of_conflict).is_some()))
     }
 
     /// The conflicts of a contact (strongly consistent read). One round trip.
@@ -47,7 +63,7 @@ fn conflicts_of(workspace: WorkspaceId, contact: ContactId) -> Query {
 }
 
 /// Where a conflict is kept.
-pub(crate) fn conflict_place(conflict: &Conflict) -> Place {
+fn conflict_place(conflict: &Conflict) -> Place {
     Place::of(Table::Contacts, keys::conflict(conflict))
 }
 

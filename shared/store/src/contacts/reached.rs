@@ -28,6 +28,13 @@ pub enum Remembered {
     Changed,
 }
 
+/// The other contacts that have the ids of an answer.
+#[derive(Clone, Copy)]
+struct Holders {
+    number: Option<ContactId>,
+    user: Option<ContactId>,
+}
+
 impl Store {
     /// The contact that the provider names with these ids (strongly consistent read). The number, in any written form,
     /// counts before the user id. One round trip; none without ids.
@@ -78,7 +85,18 @@ impl Store {
         request_id: &str,
     ) -> Result<Remembered, StoreError> {
         let old = Chooser::all_of(seen);
-        let mut others = self.joined_choices(next, &old, &old).await?;
+        let choices = self.joined_choices(next, &old, &old).await?;
+        self.write_ids(seen, next, (choices, conflict), request_id).await
+    }
+
+    /// The same, with the choices of all ids as they were read. One round trip.
+    async fn write_ids(
+        &self,
+        seen: &Contact,
+        next: &Contact,
+        (mut others, conflict): (Transaction<()>, Option<&Conflict>),
+        request_id: &str,
+    ) -> Result<Remembered, StoreError> {
         if let Some(conflict) = conflict {
             others.add((), conflict_write(conflict)?);
         }
@@ -95,8 +113,9 @@ impl Store {
     }
 
     /// Remembers the ids that the provider named when it accepted a message to a contact. If another contact has one of them,
-    /// both are merged, or the tenant is told. The outcome of the message does not depend on it: a failure is logged. No round trip if the contact
-    /// has the ids, otherwise two; four more if another contact has one.
+    /// both are merged, or the tenant is told. The outcome of the message does not depend on it: a failure is logged. No round
+    /// trip if the contact has the ids, otherwise two; if another contact has one, nothing is written to the contact, and
+    /// the second reads that one.
     pub async fn remember_answer(&self, contact: &Contact, reached: &Reached, account: &BusinessAccountId) {
         let Contact { id, workspace_id, .. } = contact;
         let word = Word { reached, account, at: self.now() };
@@ -107,21 +126,72 @@ impl Store {
     }
 
     async fn learn_from_answer(&self, dialled: &Contact, word: &Word<'_>) -> Result<(), StoreError> {
-        let Remembered::Taken(_) = self.remember_reach(dialled, word).await? else { return Ok(()) };
-        let holder = async |of: Reached| self.reached_contact(dialled.workspace_id, &of).await;
-        let Reached { wa_id, user_id } = word.reached.clone();
-        let (number, user) =
-            try_join(holder(Reached { wa_id, user_id: None }), holder(Reached { wa_id: None, user_id }))
-                .await?;
-        match Identified::of_answer(word, dialled, number.as_ref(), user.as_ref()) {
+        let Some(learnt) = dialled.learns(word, self.now()) else { return Ok(()) };
+        let (next, old) = (&learnt.contact, Chooser::all_of(dialled));
+        let choices = self.joined_choices(next, &old, &old);
+        // An id of another contact would refuse the write, each time that it is named.
+        let (choices, mut others) = try_join(choices, self.other_holders(dialled, word.reached)).await?;
+        if others.is_none() {
+            let conflict = learnt.is_another_user.then(|| Conflict::of_user_id(next));
+            let request = self.ids.next().to_string();
+            let Remembered::Taken(_) =
+                self.write_ids(dialled, next, (choices, conflict.as_ref()), &request).await?
+            else {
+                return Ok(());
+            };
+            others = self.other_holders(dialled, word.reached).await?;
+        }
+        match others {
+            Some(others) => self.is_of_another(dialled, word, others).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The other contacts that have the number and the user id that an answer names; `None` if no other has one.
+    async fn other_holders(
+        &self,
+        dialled: &Contact,
+        reached: &Reached,
+    ) -> Result<Option<Holders>, StoreError> {
+        let workspace = dialled.workspace_id;
+        let places = [number_place(workspace, reached), user_place(workspace, reached)];
+        let rows = self.rows_at(places.iter().flatten()).await?;
+        let other = |place: &Option<Place>| {
+            let row = place.as_ref().and_then(|place| rows.get(place));
+            Ok::<_, StoreError>(row.map(holder_of).transpose()?.filter(|holder| *holder != dialled.id))
+        };
+        let holders = Holders { number: other(&places[0])?, user: other(&places[1])? };
+        Ok((holders.number.is_some() || holders.user.is_some()).then_some(holders))
+    }
+
+    /// Another contact has an id that an answer names.
+    async fn is_of_another(
+        &self,
+        dialled: &Contact,
+        word: &Word<'_>,
+        Holders { number, user }: Holders,
+    ) -> Result<(), StoreError> {
+        // The conflict is that of the contact with the user id.
+        let (is, other) = match (number, user) {
+            (Some(number), _) => (dialled.id, number),
+            (None, Some(user)) => (user, dialled.id),
+            (None, None) => return Ok(()),
+        };
+        let found = if is == dialled.id { other } else { is };
+        let workspace = dialled.workspace_id;
+        let (found, is_told) = self.contact_and_conflict(workspace, found, (is, other)).await?;
+        let Some(found) = found.filter(|found| found.is_reached_at(word.reached)) else { return Ok(()) };
+        let of_number = number.is_some().then_some(&found);
+        let of_user = number.is_none().then_some(&found);
+        match Identified::of_answer(word, dialled, of_number, of_user) {
             Identified::Same { survivor, merged } => {
                 self.are_one_person(survivor, merged).await?;
             }
-            Identified::Apart { is, other } => {
+            Identified::Apart { is, other } if !is_told => {
                 let reason = ConflictReason::NumberOfAnother;
                 self.keep_conflict(&Conflict::between(is, reason, other.id, self.now())).await?;
             }
-            Identified::Nobody | Identified::One(_) | Identified::Before(_) => {}
+            Identified::Nobody | Identified::One(_) | Identified::Before(_) | Identified::Apart { .. } => {}
         }
         Ok(())
     }

@@ -49,13 +49,21 @@ impl<T> PersonFilter<T> {
     fn found(id: Option<T>) -> Self {
         id.map_or(Self::Unknown, Self::Known)
     }
+
+    fn known(self) -> Option<T> {
+        match self {
+            Self::Known(id) => Some(id),
+            Self::Any | Self::Unknown => None,
+        }
+    }
 }
 
 impl Store {
     /// One page of conversations. One round trip; one before it if a person is named otherwise than by id. A
     /// list that is spread over shards sometimes takes a second round. For a contact together with a user,
     /// the contact's list is filtered in up to four rounds; then a page may be short or empty and still have
-    /// a next page.
+    /// a next page. If the list of a contact's id ends without a conversation, one round trip more, and two if the contact
+    /// became part of another one, whose conversations these are.
     ///
     /// A page contains everything that was written before the call; pages of one status within a second.
     pub async fn conversations_page(
@@ -65,23 +73,38 @@ impl Store {
     ) -> Result<Page<Conversation>, StoreError> {
         let external = self.find_contact(workspace, wanted.external.as_ref());
         let internal = self.find_user(workspace, wanted.internal.as_ref());
-        // The contact's list is filtered, because a contact has fewer conversations than an agent.
-        let (one, with) = match try_join(external, internal).await? {
+        let (external, internal) = match try_join(external, internal).await? {
             (PersonFilter::Unknown, _) | (_, PersonFilter::Unknown) => {
                 return Ok(Page { items: vec![], next: None });
             }
-            (PersonFilter::Known(contact), PersonFilter::Any) => {
-                (Some(keys::conversations_of_contact(workspace, contact)), None)
-            }
-            (PersonFilter::Known(contact), PersonFilter::Known(user)) => {
-                (Some(keys::conversations_of_contact(workspace, contact)), Some(user))
-            }
-            (PersonFilter::Any, PersonFilter::Known(user)) => {
-                (Some(keys::conversations_of_user(workspace, user)), None)
-            }
-            (PersonFilter::Any, PersonFilter::Any) => (None, None),
+            (external, internal) => (external.known(), internal.known()),
         };
+        let page = self.page_of(workspace, &wanted, (external, internal)).await?;
+        // Only an id can name a contact that became part of another one: its conversations went to that one.
+        let (Some(ContactRef::Id(id)), true) =
+            (&wanted.external, page.items.is_empty() && page.next.is_none())
+        else {
+            return Ok(page);
+        };
+        match self.merged_into(workspace, *id).await? {
+            Some(survivor) => self.page_of(workspace, &wanted, (Some(survivor), internal)).await,
+            None => Ok(page),
+        }
+    }
 
+    /// The page of a contact and a user, as far as they are given. The contact's list is filtered by the user, because a contact
+    /// has fewer conversations than an agent.
+    async fn page_of(
+        &self,
+        workspace: WorkspaceId,
+        wanted: &ConversationQuery,
+        people: (Option<ContactId>, Option<UserId>),
+    ) -> Result<Page<Conversation>, StoreError> {
+        let (one, with) = match people {
+            (Some(contact), with) => (Some(keys::conversations_of_contact(workspace, contact)), with),
+            (None, Some(user)) => (Some(keys::conversations_of_user(workspace, user)), None),
+            (None, None) => (None, None),
+        };
         let list = list(wanted.status, with);
         let partition = |list: String| match wanted.status {
             Some(status) => keys::with_status(&list, status),

@@ -8,7 +8,7 @@
 //! that conversation can be read beside the contact, and not after it.
 
 use domain::choices::Chooser;
-use domain::contact::conflict::{Conflict, ConflictReason};
+use domain::contact::conflict::Conflict;
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::summary::Tally;
 use domain::{
@@ -17,11 +17,11 @@ use domain::{
 };
 use futures::future::{try_join, try_join3};
 
-use crate::contacts::conflicts::{conflict_place, conflict_write};
+use crate::contacts::conflicts::conflict_write;
 use crate::contacts::holder_of;
 use crate::contacts::plan::{create_writes, reach_writes, replace_writes};
 use crate::contacts::reached::{number_place, user_place};
-use crate::contacts::row::{contact_in, contact_place};
+use crate::contacts::row::contact_in;
 use crate::contacts::windows::{WindowRow, window_write};
 use crate::conversations::plan::{conversation_writes, first_writes};
 use crate::conversations::row::conversation;
@@ -328,19 +328,10 @@ impl Store {
         of: ContactId,
         rival: Option<ContactId>,
     ) -> Result<(Option<Contact>, bool), StoreError> {
-        let Some(rival) = rival else { return Ok((None, false)) };
-        let of_rival = contact_place(workspace, rival);
-        let (reason, at) = (ConflictReason::NumberOfAnother, self.now());
-        let told = conflict_place(&Conflict {
-            workspace_id: workspace,
-            contact: of,
-            reason,
-            other: Some(rival),
-            at,
-        });
-        let mut rows = self.rows_at([&of_rival, &told]).await?;
-        let other = contact_in(rows.take(&of_rival))?;
-        Ok((other, rows.get(&told).is_some()))
+        match rival {
+            Some(rival) => self.contact_and_conflict(workspace, rival, (of, rival)).await,
+            None => Ok((None, false)),
+        }
     }
 
     /// The rows whose keys are known beside the contact's list of conversations.

@@ -398,6 +398,12 @@ async fn round_trips_and_units_are_as_budgeted() {
     db.forget_calls();
     create(&db, &contact(&db, "", "", "", "+34600111222")).await;
     assert_eq!((trips(&db.calls()), writes(&db)), (1, 11.0));
+    // A number with two written forms has a fourth form to be found by.
+    for number in ["+525512345678", "+5491123456789", "+5511987654321", "+2290197123456"] {
+        db.forget_calls();
+        create(&db, &contact(&db, "", "", "", number)).await;
+        assert_eq!((trips(&db.calls()), writes(&db)), (1, 13.0), "{number}");
+    }
 
     db.forget_calls();
     let plain = next(&ana, store.now(), |next| next.language = Some(Language::En));

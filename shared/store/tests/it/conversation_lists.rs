@@ -555,8 +555,12 @@ async fn a_page_is_one_round_trip_and_two_if_a_person_is_not_named_by_id() {
                     Naming::Phone => filter.external.is_some(),
                 };
                 office.db.forget_calls();
-                office.page(office.query(filter, naming)).await;
-                assert_eq!(trips(&office.db.calls()), 1 + usize::from(by_name), "{filter:?} {naming:?}");
+                let page = office.page(office.query(filter, naming)).await;
+                // The id may be that of a contact which became part of another one.
+                let is_asked =
+                    matches!(naming, Naming::Id) && filter.external.is_some() && page.items.is_empty();
+                let more = usize::from(by_name) + usize::from(is_asked);
+                assert_eq!(trips(&office.db.calls()), 1 + more, "{filter:?} {naming:?}");
             }
         }
     }

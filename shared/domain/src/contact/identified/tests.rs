@@ -94,6 +94,8 @@ fn an_answer_is_judged_with_the_contact_that_was_dialled() {
         (&hidden, Some(&number), Some(&hidden), "1 into 2"),
         (&fresh, Some(&both), Some(&both), "1 into 4"),
         (&fresh, Some(&of_other_user), None, "1 beside 5"),
+        // The contact with both is another user than the one that was dialled.
+        (&dialled, Some(&both), Some(&both), "1 beside 4"),
         // Without one, the number that was dialled.
         (&fresh, None, Some(&user), "3 into 1"),
         (&dialled, None, Some(&user), "3 beside 1"),
