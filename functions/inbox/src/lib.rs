@@ -19,6 +19,7 @@ mod piece;
 mod preferences;
 mod repeats;
 mod statuses;
+pub mod sync;
 mod templates;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};

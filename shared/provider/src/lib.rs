@@ -9,6 +9,7 @@ mod client;
 mod components;
 mod files;
 mod meaning;
+mod templates;
 pub mod webhook;
 
 use std::future::Future;
@@ -22,6 +23,7 @@ pub use client::Client;
 pub use components::{Values, read_form};
 pub use files::{FetchedFile, FileClient, FileHosts, NotAHost, NotFetched, WantedFile};
 pub use meaning::{CallOutcome, Meaning, meaning};
+pub use templates::{NotRead, TemplateClient, TemplatePage};
 
 /// One call: a message, or a part of one.
 #[derive(Clone, Copy, Debug)]

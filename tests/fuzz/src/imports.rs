@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use console::{Beside, Console, KnownStack, Terminal};
+use console::{Beside, Console, Graph, KnownStack, Terminal};
 use domain::secret::Randomness;
 use domain::{AttributeType, Email, TrustedReceivers};
 use harness::{Pipe, TestBucket, TestFailures, TestQueue, World};
@@ -98,6 +98,7 @@ impl Bench {
                 beside: Beside::Known(Box::new(known)),
                 random: Arc::new(Zeros),
                 trusted: TrustedReceivers::none(),
+                graph: Graph::default(),
             })
         };
         self.runtime.block_on(Box::pin(console::run(line.map(OsString::from), connect, &mut terminal)))

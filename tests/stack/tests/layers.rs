@@ -36,7 +36,18 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
     &[
         (
             "console",
-            &["domain", "edge", "event-relay", "outbound", "people", "provider", "queue", "runtime", "store"],
+            &[
+                "domain",
+                "edge",
+                "event-relay",
+                "inbox",
+                "outbound",
+                "people",
+                "provider",
+                "queue",
+                "runtime",
+                "store",
+            ],
         ),
         ("floor", &[]),
         ("harness", &["domain", "edge", "provider", "runtime", "store"]),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use console::{Beside, Console, KnownStack};
+use console::{Beside, Console, Graph, KnownStack};
 use domain::TrustedReceivers;
 use domain::secret::Randomness;
 use store::Store;
@@ -24,6 +24,7 @@ impl Desk {
             beside: Beside::Known(Box::new(self.stack.clone())),
             random: Arc::new(Entropy(self.random.clone())),
             trusted: TrustedReceivers::none(),
+            graph: Graph::default(),
         }
     }
 }

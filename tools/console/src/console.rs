@@ -22,6 +22,24 @@ pub struct Console {
     pub random: Arc<dyn Randomness>,
     /// The receivers that may be endpoints although they are not public.
     pub trusted: TrustedReceivers,
+    /// The provider, whose templates are read.
+    pub graph: Graph,
+}
+
+/// The WhatsApp Cloud API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    /// The base URL.
+    pub url: String,
+    /// The version, such as `v23.0`.
+    pub version: String,
+}
+
+impl Default for Graph {
+    /// The defaults of the deployment's parameters (`template.yaml`).
+    fn default() -> Self {
+        Self { url: "https://graph.facebook.com".to_owned(), version: "v23.0".to_owned() }
+    }
 }
 
 impl Console {
@@ -69,5 +87,21 @@ impl Console {
     /// Reads a workspace by its id.
     pub(crate) async fn workspace_of(&self, id: WorkspaceId) -> Result<Workspace> {
         Named::Workspace.found(self.store.workspace(id).await?, id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_provider_is_by_default_that_of_a_deployment() {
+        let template = include_str!("../../../template.yaml");
+        let default = |parameter: &str| {
+            let of = template.split(&format!("\n  {parameter}:\n")).nth(1).unwrap();
+            of.split("Default: ").nth(1).unwrap().lines().next().unwrap().to_owned()
+        };
+        let expected = Graph { url: default("GraphUrl"), version: default("GraphVersion") };
+        assert_eq!(Graph::default(), expected);
     }
 }

@@ -12,7 +12,7 @@ use crate::output::Terminal;
 use crate::{Console, Refusal, Result, contacts};
 
 /// The commands, what each takes a thing from, and what is lost: the rest of the sentence that begins with the thing.
-const IRREVERSIBLE: [([&str; 2], Thing, &str); 13] = [
+const IRREVERSIBLE: [([&str; 2], Thing, &str); 14] = [
     (["key", "revoke"], Thing::Key, "it never works again, and programs that use it are refused."),
     (
         ["webhook", "delete"],
@@ -47,6 +47,7 @@ const IRREVERSIBLE: [([&str; 2], Thing, &str); 13] = [
         "it is deleted with its token. Conversations that still use it send nothing more.",
     ),
     (["template", "delete"], Thing::Template, "it is deleted."),
+    (["template", "prune"], Thing::GoneTemplates, "each that is not in use is deleted."),
     (["inbound", "delete"], Thing::Inbound, "what it holds is never processed."),
     (ERASE, Thing::Person, "everything that the workspace holds of the person is erased."),
     (["opt-out", "remove"], Thing::Number, "it gets templates again, and the time of its opt-out is lost."),
@@ -63,6 +64,7 @@ enum Thing {
     Brand,
     Line,
     Template,
+    GoneTemplates,
     Inbound,
     Person,
     Number,
@@ -131,6 +133,10 @@ impl Thing {
     }
 
     async fn of_platform(self, console: &Console, given: &ArgMatches) -> Result<Option<String>> {
+        if let Self::GoneTemplates = self {
+            let gone = gone_templates(console, TemplateScope::Platform).await?;
+            return Ok(gone.map(|gone| format!("{gone} of the platform")));
+        }
         let Some(id) = given.get_one::<TemplateId>("template") else { return Ok(None) };
         let template = console.store.template(TemplateScope::Platform, *id).await?;
         Ok(template.map(|template| format!("{} of the platform", template_in_words(&template))))
@@ -181,6 +187,7 @@ impl Thing {
                 let template = store.template(TemplateScope::Workspace(of), *id).await?;
                 template.as_ref().map(template_in_words)
             }
+            Self::GoneTemplates => gone_templates(console, TemplateScope::Workspace(of)).await?,
             // The command is never asked: it needs `--yes`.
             Self::Person => None,
             // It is of no workspace.
@@ -199,6 +206,13 @@ fn contact_in_words(contact: &Contact) -> String {
         "" => format!("Contact {}", contact.id),
         name => format!("Contact {name:?} ({})", contact.id),
     }
+}
+
+/// The templates of a scope that no account has any more, by their names. `None` if there are none.
+async fn gone_templates(console: &Console, scope: TemplateScope) -> Result<Option<String>> {
+    let templates = console.store.templates_of(scope).await?;
+    let gone: Vec<&str> = templates.iter().filter(|one| one.is_gone()).map(|one| one.name.as_str()).collect();
+    Ok((!gone.is_empty()).then(|| format!("Templates {}", gone.join(", "))))
 }
 
 fn template_in_words(template: &Template) -> String {

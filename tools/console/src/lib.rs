@@ -60,7 +60,7 @@ use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subc
 
 pub use beside::{Beside, KnownStack};
 pub use connect::to_stack;
-pub use console::Console;
+pub use console::{Console, Graph};
 pub use output::Terminal;
 pub use refusal::Refusal;
 pub(crate) use refusal::Result;

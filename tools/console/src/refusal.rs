@@ -14,8 +14,8 @@ use domain::settings::workspace::TeamFull;
 use domain::usage::UsedBy;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::{
-    ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState, MergeRefusal, ProviderApp,
-    ProviderAppId, Refused, Unfit, WebhookEndpoint, WorkspaceId,
+    BusinessAccountId, ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState,
+    MergeRefusal, ProviderApp, ProviderAppId, Refused, Unfit, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;
@@ -132,6 +132,41 @@ pub enum Refusal {
         file: String,
         /// The reason.
         reason: String,
+    },
+    /// No line of the business account is here, so there is no token to read its templates.
+    #[error("No line has the business account {}.", .0.as_str())]
+    NoLineOfAccount(BusinessAccountId),
+    /// A workspace has no line of the business account.
+    #[error("Workspace {workspace} has no line of the business account {}.", .account.as_str())]
+    NoLineOfAccountThere {
+        /// The workspace.
+        workspace: WorkspaceId,
+        /// The account.
+        account: BusinessAccountId,
+    },
+    /// The list of an account's templates was not read to its end. What was read is recorded, and the command has shown it.
+    #[error("The sync of {} ended early: {reason}. Repeat it; nothing is done twice.", .account.as_str())]
+    SyncStopped {
+        /// The account.
+        account: BusinessAccountId,
+        /// The reason.
+        reason: String,
+    },
+    /// Some templates of the provider's list cannot be kept here. The command has listed them.
+    #[error("{failed} of {of} templates of the provider cannot be kept here.")]
+    NotSynced {
+        /// The number of failures.
+        failed: usize,
+        /// The total number.
+        of: usize,
+    },
+    /// Some templates that no account has any more are in use. The command has listed them.
+    #[error("{kept} of {of} templates are in use and stay.")]
+    NotPruned {
+        /// The number that stays.
+        kept: usize,
+        /// The total number.
+        of: usize,
     },
     /// The sequence has too many templates.
     #[error("The onboarding cannot be set up: {0}.")]

@@ -1,5 +1,7 @@
 //! `console template ...`
 
+mod sync;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +26,7 @@ use crate::output::{Output, Report};
 use crate::refusal::{Named, unused};
 use crate::view::View;
 use crate::{Console, Refusal, Result};
+use sync::Sync;
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -53,6 +56,17 @@ pub(crate) enum Verb {
     /// Requests that name a deleted template are refused, and messages that are still to be sent with it fail with
     /// NO_TEMPLATE.
     Delete(OneTemplate),
+    /// Read the templates of a business account from the provider.
+    ///
+    /// A template changes wherever it stands: in the platform and in each workspace with a line of the account. One that stands
+    /// nowhere is created. Sources of values stay, and new places are CALLER. A template that the provider no longer lists
+    /// becomes DELETED and stays here until `template prune`. A second run changes nothing.
+    Sync(Sync),
+    /// Delete the templates of a scope that no account has any more.
+    ///
+    /// A template that is in use stays, and the command fails. Messages that are still to be sent with a deleted template fail with
+    /// NO_TEMPLATE.
+    Prune(InScope),
     /// Record that the provider approved a template for an account.
     Approve(Approval),
     /// Record that a template is no longer approved for an account.
@@ -137,6 +151,8 @@ impl Verb {
                 view(&one.change(console, |template| template.with_sources(&sources)).await?).into()
             }
             Self::Delete(one) => one.delete(console).await?.into(),
+            Self::Sync(sync) => sync.run(console).await?,
+            Self::Prune(within) => within.prune(console).await?,
             Self::Approve(approval) => view(&approval.say(console, true).await?).into(),
             Self::Revoke(approval) => view(&approval.say(console, false).await?).into(),
         })
@@ -189,13 +205,7 @@ impl OneTemplate {
     async fn read_with_uses(&self, console: &Console) -> Result<(TemplateOwner, Template, Vec<UsedBy>)> {
         let owner = self.within.owner(console).await?;
         let template = self.read(console, owner.scope()).await?;
-        let uses = match &owner {
-            TemplateOwner::Workspace(workspace) => {
-                let capture = console.store.capture(workspace.id).await?;
-                usage::of_template(&template, Some(workspace), capture.as_ref())
-            }
-            TemplateOwner::Platform { .. } => usage::of_template(&template, None, None),
-        };
+        let uses = uses(console, &owner, &template).await?;
         Ok((owner, template, uses))
     }
 
@@ -224,6 +234,17 @@ impl OneTemplate {
     }
 }
 
+/// What uses a template. The owner was read before.
+async fn uses(console: &Console, owner: &TemplateOwner, template: &Template) -> Result<Vec<UsedBy>> {
+    Ok(match owner {
+        TemplateOwner::Workspace(workspace) => {
+            let capture = console.store.capture(workspace.id).await?;
+            usage::of_template(template, Some(workspace), capture.as_ref())
+        }
+        TemplateOwner::Platform { .. } => usage::of_template(template, None, None),
+    })
+}
+
 /// Without the workspace of the environment, if the command line says `--platform`. Otherwise clap would find both, which
 /// exclude each other.
 pub(crate) fn without_default_workspace(command: Command, line: &[OsString]) -> Command {
@@ -240,6 +261,40 @@ impl InScope {
             Some(id) => Ok(TemplateOwner::Workspace(Box::new(console.workspace_named(id).await?))),
             None => Ok(console.store.platform_templates().await?),
         }
+    }
+
+    /// Deletes the templates that no account has any more, one by one. Each may have come into use since the last one.
+    async fn prune(&self, console: &Console) -> Result<Report> {
+        let scope = self.scope(console).await?;
+        let gone = console.store.templates_of(scope).await?.into_iter().filter(Template::is_gone);
+        let (mut views, mut kept) = (vec![], 0);
+        for template in gone {
+            let by = changed(
+                async || {
+                    let owner = self.owner(console).await?;
+                    let current = console.store.template(scope, template.id).await?.filter(Template::is_gone);
+                    let uses = match &current {
+                        Some(current) => uses(console, &owner, current).await?,
+                        None => vec![],
+                    };
+                    Ok((owner, current, uses))
+                },
+                |(_, current, uses)| {
+                    let goes = current.is_some() && uses.is_empty();
+                    Ok(if goes { Decision::Changed(vec![]) } else { Decision::Unchanged(uses.clone()) })
+                },
+                async |(owner, current, _), _: &Vec<UsedBy>| match current {
+                    Some(current) => console.store.delete_template(owner, current).await,
+                    None => Ok(true),
+                },
+            )
+            .await?;
+            kept += usize::from(!by.is_empty());
+            views.push(pruned(&template, &by));
+        }
+        let of = views.len();
+        let failure = (kept > 0).then_some(Refusal::NotPruned { kept, of });
+        Ok(views.into_iter().collect::<Report>().failed(failure))
     }
 
     async fn scope(&self, console: &Console) -> Result<TemplateScope> {
@@ -298,6 +353,16 @@ fn constant(text: &str) -> Result<ParameterValue, String> {
         return Err("a value cannot be blank".to_owned());
     }
     ParameterValue::parse(text).map_err(|reason| format!("the value {reason}"))
+}
+
+/// A template that was deleted, unless something uses it.
+fn pruned(template: &Template, used_by: &[UsedBy]) -> View {
+    View::new()
+        .text("templateId", "template", template.id)
+        .text("name", "name", &template.name)
+        .text("language", "language", &template.language)
+        .value("deleted", "deleted", used_by.is_empty())
+        .value("usedBy", "used by", used_by.iter().map(UsedBy::to_string).collect::<Vec<_>>())
 }
 
 /// A template in a list.

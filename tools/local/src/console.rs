@@ -11,7 +11,7 @@ use crate::Problem;
 use crate::checkout::{Checkout, cannot_write};
 use crate::emulator::{ACCESS_KEY, REGION, SECRET_KEY};
 use crate::process_group::ProcessGroup;
-use crate::simulator::Receiver;
+use crate::simulator::{Provider, Receiver};
 
 /// A script that runs the console with this stack's settings. People and programs use the same script.
 pub(crate) struct Console {
@@ -24,6 +24,7 @@ impl Console {
         aws_url: &str,
         stack_name: &str,
         receiver: &Receiver,
+        provider: &Provider,
     ) -> Result<Self, Problem> {
         let settings = [
             ("AWS_ENDPOINT_URL", aws_url),
@@ -33,6 +34,7 @@ impl Console {
             ("AWS_SDK_UA_APP_ID", "console"),
             ("STACK", stack_name),
             ("TRUSTED_RECEIVERS", &receiver.url()),
+            ("GRAPH_URL", &provider.url()),
         ];
         let mut script = "#!/bin/sh\n# The console of the local stack that runs now.\n".to_owned();
         for (name, value) in settings {

@@ -12,29 +12,38 @@ use tokio::time::timeout;
 use crate::Problem;
 use crate::checkout::Checkout;
 use crate::console::Console;
+use crate::landing::Landing;
 use crate::progress::Progress;
-use crate::simulator::{Entry, Receiver};
+use crate::simulator::{Entry, Provider, Receiver};
 use crate::stack_file::{Office, Sending, Workspace, text};
 
-use data::{ATTRIBUTES, DEMOS, Definition, Demo, DemoUser, PLATFORM, READ_ONLY, State};
+use data::{ACCOUNTS, ATTRIBUTES, DEMOS, Definition, Demo, DemoUser, PLATFORM, READ_ONLY, State};
 use tenant::Tenant;
 
 /// The time limit for the first webhook. After that, provisioning fails.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Creates the workspaces concurrently, and then their webhook endpoints. The first workspace accepts leads from
-/// `landing_page`.
+/// the landing page. The templates come from the provider.
 pub(crate) async fn provision(
     progress: &Progress,
     checkout: &Checkout,
     console: &Console,
     receiver: &Receiver,
-    landing_page: &str,
+    provider: &Provider,
+    landing: &Landing,
 ) -> Result<Vec<Workspace>, Problem> {
     let step = progress.step("Provisioning the demo");
+    let connected = try_join_all(DEMOS.iter().map(|demo| connect(demo, console))).await?;
+    // A name that stands in the platform is created in no workspace, so the platform's templates come first.
+    register(provider, &|template| PLATFORM.iter().any(|one| one.name == template.name))?;
     let platforms = platform_templates(console).await?;
-    let fill = |demo| fill(demo, &platforms, landing_page, checkout, console);
-    let filled = try_join_all(DEMOS.iter().map(fill)).await?;
+    register(provider, &|_| true)?;
+    let page = landing.url();
+    let fill = |(demo, workspace)| fill(demo, workspace, &platforms, &page, checkout, console);
+    let filled = try_join_all(DEMOS.iter().zip(connected).map(fill)).await?;
+    // Only what you do with the demo is shown.
+    provider.ledger().clear();
     step.done();
 
     // The receiver should get the events of what you do with the demo, not those of its creation. The relay delivers
@@ -82,36 +91,90 @@ fn is_of(entry: &Entry, workspace_id: &str, event: &str) -> bool {
     body.is_some_and(|body| body["workspaceId"] == workspace_id && body["eventType"] == event)
 }
 
-/// Creates a workspace with everything except its webhook endpoint.
+/// Creates a workspace with its brands and lines, and returns its id.
+async fn connect(demo: &Demo, console: &Console) -> Result<String, Problem> {
+    let workspace_id = create_workspace(console, demo.name).await?;
+    let operator = Operator { console, workspace_id: &workspace_id };
+    for brand in demo.brands {
+        let made = operator.run(["brand", "create"], &["--name", brand.name]).await?;
+        for line in brand.lines {
+            operator.line(&text(&made, "brandId"), line).await?;
+        }
+    }
+    Ok(workspace_id)
+}
+
+/// Fills a workspace with everything except its webhook endpoint.
 async fn fill(
     demo: &Demo,
+    workspace_id: String,
     platforms: &[Value],
     landing_page: &str,
     checkout: &Checkout,
     console: &Console,
 ) -> Result<Workspace, Problem> {
-    let workspace_id = create_workspace(console, demo.name).await?;
     let operator = Operator { console, workspace_id: &workspace_id };
     let (office, sending) =
         try_join(operator.office(demo, checkout), operator.sending(demo, platforms, landing_page)).await?;
     Ok(Workspace { workspace_id, office, sending, webhook: Value::Null, work: None })
 }
 
-async fn platform_templates(console: &Console) -> Result<Vec<Value>, Problem> {
-    try_join_all(PLATFORM.iter().map(|template| create_template(console, &["--platform"], template))).await
+/// Gives the provider the templates of each account that are `wanted`, and the account's lines.
+fn register(provider: &Provider, wanted: &dyn Fn(&data::Template) -> bool) -> Result<(), Problem> {
+    for account in ACCOUNTS {
+        let templates = DEMOS.iter().flat_map(|demo| demo.templates).chain(&PLATFORM);
+        let of_account =
+            templates.filter(|template| template.approved.contains(&account) && wanted(template));
+        let lines = DEMOS.iter().flat_map(|demo| demo.brands).flat_map(|brand| brand.lines);
+        let lines = lines.filter(|line| line.business_account == account).map(|line| line.channel);
+        let registry = json!({
+            "phoneNumberIds": lines.collect::<Vec<_>>(),
+            "data": of_account.map(data::Template::listed).collect::<Vec<_>>(),
+        });
+        let set = provider.set_templates(account, &registry);
+        set.map_err(|reason| Problem::of("The demo's templates cannot be registered", reason))?;
+    }
+    Ok(())
 }
 
-async fn create_template(
+async fn platform_templates(console: &Console) -> Result<Vec<Value>, Problem> {
+    templates(console, &["--platform"], &PLATFORM, &ACCOUNTS).await
+}
+
+/// Reads the templates of a scope from the provider, one account after another, and enters those that no account has. Returns them
+/// as the console shows them, in the order of the demo.
+async fn templates(
     console: &Console,
     scope: &[&str],
-    template: &data::Template,
-) -> Result<Value, Problem> {
-    let mut arguments = vec!["template", "create"];
-    arguments.extend(scope);
-    arguments.extend(["--name", template.name, "--language", template.language]);
-    arguments.extend(template.variables.iter().flat_map(|variable| ["--variable", variable]));
-    arguments.extend(template.approved.iter().flat_map(|account| ["--approved", account]));
-    console.run(&arguments).await
+    templates: &[data::Template],
+    accounts: &[&str],
+) -> Result<Vec<Value>, Problem> {
+    for account in accounts {
+        console.run(&[&["template", "sync", "--business-account", account], scope].concat()).await?;
+    }
+    for template in templates.iter().filter(|template| template.text.is_none()) {
+        let named =
+            ["--name", template.name, "--language", template.language, "--category", template.category];
+        console.run(&[&["template", "create"], scope, &named].concat()).await?;
+    }
+    let kept = list_of(console, scope).await?;
+    for template in templates {
+        let id = id_of(&kept, template.name).unwrap_or_default();
+        let sources: Vec<&str> = template.sources.iter().flat_map(|source| ["--source", source]).collect();
+        if !sources.is_empty() {
+            console
+                .run(&[&["template", "set-source"], scope, &["--template", &id], &sources].concat())
+                .await?;
+        }
+    }
+    let kept = list_of(console, scope).await?;
+    let kept_of = |template: &data::Template| kept.iter().find(|one| one["name"] == template.name).cloned();
+    Ok(templates.iter().filter_map(kept_of).collect())
+}
+
+async fn list_of(console: &Console, scope: &[&str]) -> Result<Vec<Value>, Problem> {
+    let list = console.run(&[&["template", "list"], scope].concat()).await?;
+    Ok(list.as_array().cloned().unwrap_or_default())
 }
 
 /// Sends the first webhook from a separate workspace, which `stack.json` does not list.
@@ -163,18 +226,12 @@ impl Operator<'_> {
         platforms: &[Value],
         landing_page: &str,
     ) -> Result<Sending, Problem> {
-        for brand in demo.brands {
-            let made = self.run(["brand", "create"], &["--name", brand.name]).await?;
-            for line in brand.lines {
-                self.line(&text(&made, "brandId"), line).await?;
-            }
-        }
         let (brands, lines) = (self.list(["brand", "list"]).await?, self.list(["line", "list"]).await?);
-        let mut templates = vec![];
-        for template in demo.templates {
-            templates
-                .push(create_template(self.console, &["--workspace", self.workspace_id], template).await?);
-        }
+        let mut accounts: Vec<&str> =
+            demo.brands.iter().flat_map(|brand| brand.lines).map(|line| line.business_account).collect();
+        accounts.dedup();
+        let scope = ["--workspace", self.workspace_id];
+        let mut templates = templates(self.console, &scope, demo.templates, &accounts).await?;
         templates.extend_from_slice(platforms);
         let onboarding = self.onboarding(&demo.onboarding, &templates).await?;
         if let Some(template) =

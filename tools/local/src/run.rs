@@ -69,7 +69,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
 
     let deployment = Deployment::of(options, &provider, &captcha, &receiver);
     let urls = deployment::deploy(&progress, &checkout, emulator.url(), &deployment).await?;
-    let console = Console::of(&checkout, emulator.aws_url(), &options.stack_name, &receiver)?;
+    let console = Console::of(&checkout, emulator.aws_url(), &options.stack_name, &receiver, &provider)?;
     let app = provider_app::create(&console).await?;
     provider.set_app(SimulatedApp {
         app_id: app.app_id.clone(),
@@ -78,7 +78,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     });
     let mut workspaces = Vec::new();
     if options.demo {
-        workspaces = demo::provision(&progress, &checkout, &console, &receiver, &landing.url()).await?;
+        workspaces = demo::provision(&progress, &checkout, &console, &receiver, &provider, &landing).await?;
         demo::work(&progress, &mut workspaces, &urls.api_url, &receiver).await?;
     }
     open(&landing, &urls, &workspaces);

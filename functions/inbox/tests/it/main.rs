@@ -14,6 +14,7 @@ mod people;
 mod preferences;
 mod repeats;
 mod statuses;
+mod sync;
 mod templates;
 
 use std::time::Duration;

@@ -4,6 +4,7 @@ mod filling;
 mod form;
 mod source;
 mod state;
+mod sync;
 
 pub use filling::{Accepting, Fault, FaultKind, Filled, Filler, Filling, Shown, TemplateContent};
 pub use form::{
@@ -11,6 +12,7 @@ pub use form::{
 };
 pub use source::{ContactField, ContactValues, ParameterValue, Parameters, Source, Sources};
 pub use state::{AccountState, SaidBy, Sendable, TemplateCategory, TemplateStatus};
+pub use sync::{Change, ChangeKind, Judged, Listed, Reading, TemplateName, Unkept};
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use domain::settings::line::Provider;
-use domain::settings::template::{AccountState, ContactField, Form, ParameterValue, SaidBy, Source, Sources};
+use domain::settings::template::{
+    AccountState, ContactField, Form, ParameterValue, SaidBy, Source, Sources, TemplateName,
+};
 use domain::{
     BusinessAccountId, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp,
     Workspace, WorkspaceId,
@@ -65,6 +67,53 @@ impl Store {
             None => Ok(None),
         }
     }
+
+    /// The templates with these names in these scopes. Two round trips, or one if there are none.
+    pub async fn templates_named(
+        &self,
+        scopes: &[TemplateScope],
+        names: &[TemplateName],
+    ) -> Result<Vec<Template>, StoreError> {
+        let of_name = |scope: &TemplateScope, (name, language): &TemplateName| {
+            (*scope, Place::of(Table::Workspaces, keys::template_name(*scope, name, language)))
+        };
+        let places: Vec<(TemplateScope, Place)> =
+            scopes.iter().flat_map(|scope| names.iter().map(move |name| of_name(scope, name))).collect();
+        if places.is_empty() {
+            return Ok(vec![]);
+        }
+        let mut rows = self.rows_at(places.iter().map(|(_, place)| place)).await?;
+        let mut found = vec![];
+        for (scope, place) in &places {
+            if let Some(NameRow { template_id }) = rows.read(place)? {
+                found.push(Place::of(Table::Workspaces, keys::template(*scope, template_id)));
+            }
+        }
+        if found.is_empty() {
+            return Ok(vec![]);
+        }
+        let mut rows = self.rows_at(&found).await?;
+        // A template that was deleted in between is left out.
+        found.iter().filter_map(|place| rows.read(place).transpose()).collect()
+    }
+
+    /// Stores templates of one scope with different names, at most [`Self::TEMPLATES_AT_ONCE`], all of them or none. `seen` was read
+    /// before. Returns `false` if the owner has changed since, or one of the names is taken. One round trip.
+    pub async fn create_templates(
+        &self,
+        seen: &TemplateOwner,
+        templates: &[Template],
+    ) -> Result<bool, StoreError> {
+        let mut writes = vec![self.next_version_of(seen)];
+        for template in templates {
+            writes.push(Write::put(Table::Workspaces, name_row(template)?).when_absent());
+            writes.push(Write::put(Table::Workspaces, template_row(template)?).when_absent());
+        }
+        self.all_or_none(writes).await
+    }
+
+    /// The greatest number of templates that one call stores.
+    pub const TEMPLATES_AT_ONCE: usize = 20;
 
     /// Stores a template. `seen` was read before. One round trip.
     pub async fn create_template(

@@ -23,6 +23,7 @@ fn what_no_other_command_takes_back_can_be_confirmed_in_advance() {
         "line delete",
         "inbound delete",
         "template delete",
+        "template prune",
         "capture disable",
         "capture rotate-key",
         "opt-out remove",

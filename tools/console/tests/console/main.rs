@@ -28,6 +28,7 @@ mod providers;
 mod received;
 mod tables;
 mod teams;
+mod template_sync;
 mod templates;
 mod times;
 mod users;
@@ -40,7 +41,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use console::{Beside, Console, KnownStack, Terminal};
+use console::{Beside, Console, Graph, KnownStack, Terminal};
 use domain::TrustedReceivers;
 use domain::secret::Randomness;
 use harness::{Pipe, TestBucket, TestDb, TestFailures, TestQueue};
@@ -56,6 +57,8 @@ struct Desk {
     /// The failure bucket.
     failures: TestFailures,
     random: Arc<dyn Randomness>,
+    /// The provider.
+    graph: Graph,
     /// The standard input of each command.
     input: String,
 }
@@ -81,6 +84,7 @@ impl Desk {
             queue: TestQueue::default(),
             failures: TestFailures::default(),
             random: Arc::new(Counting::default()),
+            graph: Graph::default(),
             input: String::new(),
         }
     }
@@ -118,7 +122,8 @@ impl Desk {
         let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
         let connect = async |_stack| {
             let (queue, random) = (&self.queue, Arc::clone(&self.random));
-            Ok(console_of(&self.db, queue, &self.media, &self.failures, random))
+            let console = console_of(&self.db, queue, &self.media, &self.failures, random);
+            Ok(Console { graph: self.graph.clone(), ..console })
         };
         console::run(line, connect, terminal).await
     }
@@ -156,7 +161,7 @@ fn console_of(
         media: media.bucket(),
         failures: failures.bucket(),
     }));
-    Console { store: db.store().clone(), beside, random, trusted }
+    Console { store: db.store().clone(), beside, random, trusted, graph: Graph::default() }
 }
 
 /// The streams of a command that is not on a terminal.

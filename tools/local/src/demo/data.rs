@@ -1,5 +1,7 @@
 //! The demo's content, as tables.
 
+use serde_json::{Value, json};
+
 /// A workspace of the demo.
 pub(super) struct Demo {
     pub(super) name: &'static str,
@@ -55,21 +57,57 @@ pub(super) struct Line {
     pub(super) business_account: &'static str,
 }
 
-/// A template, with its values as the console accepts them.
+/// A template. With a text, the provider has it for the accounts, and the console reads it from there. Without one, an operator
+/// enters it.
 pub(super) struct Template {
     pub(super) name: &'static str,
     pub(super) language: &'static str,
-    pub(super) variables: &'static [&'static str],
+    pub(super) category: &'static str,
+    /// The body, with the names of its values in braces.
+    pub(super) text: Option<&'static str>,
+    /// The sources of values, as the console accepts them. The others come from the caller.
+    pub(super) sources: &'static [&'static str],
+    /// The accounts that have the template.
     pub(super) approved: &'static [&'static str],
 }
 
 const fn template(
     name: &'static str,
     language: &'static str,
-    variables: &'static [&'static str],
+    category: &'static str,
+    text: &'static str,
     approved: &'static [&'static str],
 ) -> Template {
-    Template { name, language, variables, approved }
+    Template { name, language, category, text: Some(text), sources: &[], approved }
+}
+
+/// A template of which the service knows the name only, and which no account has yet.
+const fn entered(name: &'static str, category: &'static str) -> Template {
+    Template { name, language: "en", category, text: None, sources: &[], approved: &[] }
+}
+
+impl Template {
+    /// The same with the value `name` from the contact.
+    const fn greets(self) -> Self {
+        Self { sources: &[HELLO], ..self }
+    }
+
+    /// The names of the values.
+    pub(super) fn values(&self) -> Vec<&'static str> {
+        let after = self.text.unwrap_or_default().split("{{").skip(1);
+        after.filter_map(|rest| rest.split("}}").next()).collect()
+    }
+
+    /// The template as the provider lists it.
+    pub(super) fn listed(&self) -> Value {
+        json!({
+            "name": self.name,
+            "language": self.language,
+            "category": self.category,
+            "parameter_format": if self.values().is_empty() { "POSITIONAL" } else { "NAMED" },
+            "components": [{ "type": "BODY", "text": self.text }],
+        })
+    }
 }
 
 /// The templates that open a workspace's conversations, by name: its own or the platform's.
@@ -118,10 +156,24 @@ pub(super) const DEMOS: [Demo; 3] = [
             },
         ],
         templates: &[
-            template("trip_hello", "en", &[HELLO], &[ASTER, ASTER_CRUISES]),
-            template("trip_booked", "en", &[HELLO, "booking=CALLER"], &[ASTER, ASTER_CRUISES]),
-            template("trip_offers", "es", &[], &[ASTER]),
-            template("trip_survey", "en", &[], &[]),
+            template(
+                "trip_hello",
+                "en",
+                UTILITY,
+                "Hello {{name}}, thank you for writing to Aster Travel. How can we help?",
+                &[ASTER, ASTER_CRUISES],
+            )
+            .greets(),
+            template(
+                "trip_booked",
+                "en",
+                UTILITY,
+                "Hello {{name}}, your trip is booked. Your booking number is {{booking}}.",
+                &[ASTER, ASTER_CRUISES],
+            )
+            .greets(),
+            template("trip_offers", "es", MARKETING, "Mira nuestras ofertas de esta semana.", &[ASTER]),
+            entered("trip_survey", MARKETING),
         ],
         onboarding: Onboarding { overriding: "ENTIRE", sequence: &["trip_hello", "welcome"], revoked: None },
         capture: Capture {
@@ -151,10 +203,17 @@ pub(super) const DEMOS: [Demo; 3] = [
             ],
         }],
         templates: &[
-            template("claim_hello", "en", &[HELLO], &[BOREALIS]),
-            template("claim_hours", "en", &[], &[BOREALIS]),
-            template("claim_opened", "en_US", &["claim=CALLER", HELLO], &[BOREALIS]),
-            template("claim_survey", "en", &[], &[]),
+            template("claim_hello", "en", UTILITY, "Hello {{name}}, this is Borealis.", &[BOREALIS]).greets(),
+            template("claim_hours", "en", UTILITY, "We answer from 9 to 17 on working days.", &[BOREALIS]),
+            template(
+                "claim_opened",
+                "en_US",
+                UTILITY,
+                "Your claim {{claim}} is open, {{name}}. We call you soon.",
+                &[BOREALIS],
+            )
+            .greets(),
+            entered("claim_survey", MARKETING),
         ],
         onboarding: Onboarding {
             overriding: "FIRST_ONLY",
@@ -186,10 +245,10 @@ pub(super) const DEMOS: [Demo; 3] = [
             lines: &[Line { channel: "105550000000005", business_account: COBALT }],
         }],
         templates: &[
-            template("gym_hello", "en", &[HELLO], &[COBALT]),
-            template("gym_course", "en", &["course=CALLER"], &[COBALT]),
-            template("gym_hours", "en", &[], &[COBALT]),
-            template("gym_survey", "en", &[], &[]),
+            template("gym_hello", "en", UTILITY, "Hello {{name}}, welcome to Cobalt.", &[COBALT]).greets(),
+            template("gym_course", "en", UTILITY, "Your course {{course}} begins soon.", &[COBALT]),
+            template("gym_hours", "en", UTILITY, "We are open from 6 to 23.", &[COBALT]),
+            entered("gym_survey", MARKETING),
         ],
         onboarding: Onboarding {
             overriding: "FIRST_ONLY",
@@ -206,16 +265,18 @@ pub(super) const DEMOS: [Demo; 3] = [
     },
 ];
 
-/// The platform's templates. Every workspace can use them on the accounts for which they are approved.
+/// The platform's templates. Every workspace can use them on the accounts that have them.
 pub(super) const PLATFORM: [Template; 3] = [
-    template("welcome", "en", &[], &[ASTER, ASTER_CRUISES, BOREALIS, COBALT]),
+    template("welcome", "en", UTILITY, "Welcome! We answer here.", &ACCOUNTS),
     template(
         "appointment",
         "en",
-        &[HELLO, "day=CALLER", "time=CALLER"],
-        &[ASTER, ASTER_CRUISES, BOREALIS, COBALT],
-    ),
-    template("season_greetings", "en", &[], &[]),
+        UTILITY,
+        "Hello {{name}}, your appointment is on {{day}} at {{time}}.",
+        &ACCOUNTS,
+    )
+    .greets(),
+    entered("season_greetings", MARKETING),
 ];
 
 // The business accounts at the provider.
@@ -223,6 +284,13 @@ const ASTER: &str = "205550000000001";
 const ASTER_CRUISES: &str = "205550000000002";
 const BOREALIS: &str = "205550000000003";
 const COBALT: &str = "205550000000004";
+
+/// All business accounts.
+pub(super) const ACCOUNTS: [&str; 4] = [ASTER, ASTER_CRUISES, BOREALIS, COBALT];
+
+// The categories of templates.
+const UTILITY: &str = "UTILITY";
+const MARKETING: &str = "MARKETING";
 
 /// A variable that always has a value: the contact's first name, or a default word.
 const HELLO: &str = "name=CONTACT.firstName:there";
@@ -259,7 +327,9 @@ mod tests {
     }
 
     fn asks(template: &Template) -> bool {
-        template.variables.iter().any(|variable| variable.ends_with("=CALLER"))
+        let has_source =
+            |value: &&str| template.sources.iter().any(|source| source.starts_with(&format!("{value}=")));
+        template.values().iter().any(|value| !has_source(value))
     }
 
     #[test]

@@ -1,0 +1,238 @@
+//! The templates of business accounts, as the provider lists them.
+//!
+//! ```text
+//! GET {graph}/{version}/{account}/message_templates?fields=...&limit=100&after=... -> { data, paging }
+//! GET {graph}/{version}/{template}?fields=... -> one of them
+//! ```
+
+use std::time::Duration;
+
+use domain::settings::template::{Form, Listed};
+use domain::{BusinessAccountId, Secret, TemplateCategory, TemplateStatus};
+use outbound::ClientError;
+use reqwest::Url;
+use reqwest::header::AUTHORIZATION;
+use rustls::RootCertStore;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::bearer;
+use crate::components::read_form;
+
+/// Reads the templates of business accounts. Plain HTTP is for simulators.
+#[derive(Clone, Debug)]
+pub struct TemplateClient {
+    http: reqwest::Client,
+    base: Url,
+}
+
+/// A page of an account's templates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplatePage {
+    /// The templates.
+    pub templates: Vec<Listed>,
+    /// The cursor of the next page. `None` for the last one.
+    pub next: Option<String>,
+}
+
+/// Why templates were not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRead {
+    /// The token does not hold, or lacks the right to read templates.
+    #[error("the provider refuses the token (code {code}: {words})")]
+    Refused {
+        /// The Graph API's code.
+        code: u64,
+        /// The provider's words.
+        words: String,
+    },
+    /// There is no such account or template, or the token does not show it.
+    #[error("the provider knows no such object")]
+    Gone,
+    /// A later call may succeed.
+    #[error("{0}")]
+    NotNow(String),
+}
+
+/// The Graph API's codes of a token that does not hold, or that lacks a right.
+const REFUSALS: [u64; 3] = [10, 190, 200];
+/// The Graph API's code of an object that does not exist.
+const NO_OBJECT: u64 = 100;
+/// What a template's list shows.
+const FIELDS: &str = "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason,\
+    message_send_ttl_seconds";
+
+impl TemplateClient {
+    /// The number of templates on a page.
+    pub const PAGE: usize = 100;
+    /// The time limit of a call.
+    pub const TIME: Duration = Duration::from_secs(20);
+    const CONNECT: Duration = Duration::from_secs(3);
+    /// The greatest number of bytes of a page. The longest template has some ten thousand.
+    const MAX_READ: usize = 16 * 1024 * 1024;
+    /// The greatest number of characters that are kept of the provider's words.
+    const MAX_WORDS: usize = 200;
+
+    /// A client for the Graph API at `graph` (`https://host`) in `version` (`v23.0`). It builds the TLS settings, which takes
+    /// milliseconds; call it once, at start.
+    pub fn new(graph: &str, version: &str) -> Result<Self, ClientError> {
+        let base = outbound::url_below(graph, &[version]).ok_or(ClientError::Url { setting: "GRAPH_URL" })?;
+        let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
+        let client = outbound::client(tls, "Templates").connect_timeout(Self::CONNECT);
+        let http = client.https_only(base.scheme() == "https").build().map_err(ClientError::Client)?;
+        Ok(Self { http, base })
+    }
+
+    /// The page of an account's templates after this cursor.
+    pub async fn page(
+        &self,
+        account: &BusinessAccountId,
+        token: &Secret,
+        after: Option<&str>,
+    ) -> Result<TemplatePage, NotRead> {
+        let mut url = self.url(&[account.as_str(), "message_templates"]);
+        url.query_pairs_mut().append_pair("limit", &Self::PAGE.to_string());
+        if let Some(after) = after {
+            url.query_pairs_mut().append_pair("after", after);
+        }
+        let page = self.get(url, token).await?;
+        let data =
+            page["data"].as_array().ok_or(NotRead::NotNow("the provider's answer has no list".into()))?;
+        let paging = &page["paging"];
+        let next = paging["cursors"]["after"].as_str().filter(|_| paging["next"].is_string());
+        if next.is_some() && next == after {
+            return Err(NotRead::NotNow("the provider's list does not go on".into()));
+        }
+        Ok(TemplatePage {
+            templates: data.iter().filter_map(listed).collect(),
+            next: next.map(str::to_owned),
+        })
+    }
+
+    /// The template with this id of the provider. `None` if the answer is no template.
+    pub async fn one(&self, meta_id: &str, token: &Secret) -> Result<Option<Listed>, NotRead> {
+        Ok(listed(&self.get(self.url(&[meta_id]), token).await?))
+    }
+
+    fn url(&self, segments: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend(segments);
+        }
+        url.query_pairs_mut().append_pair("fields", FIELDS);
+        url
+    }
+
+    async fn get(&self, url: Url, token: &Secret) -> Result<Value, NotRead> {
+        let bearer = bearer(token)
+            .ok_or(NotRead::Refused { code: REFUSALS[1], words: "the token is no header".to_owned() })?;
+        let get = async {
+            let response = self.http.get(url).header(AUTHORIZATION, bearer).send().await;
+            let mut response = response.map_err(|_| NotRead::NotNow("the provider did not answer".into()))?;
+            let (status, mut body) = (response.status().as_u16(), vec![]);
+            let broken = |_| NotRead::NotNow("the provider's answer broke off".into());
+            while let Some(chunk) = response.chunk().await.map_err(broken)? {
+                body.extend_from_slice(&chunk);
+                if body.len() > Self::MAX_READ {
+                    return Err(NotRead::NotNow("the provider's answer is too long".into()));
+                }
+            }
+            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+            if (200..=299).contains(&status) { Ok(body) } else { Err(refused(status, &body)) }
+        };
+        let late = |_| NotRead::NotNow("the provider did not answer in time".into());
+        timeout(Self::TIME, get).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
+    }
+}
+
+/// The meaning of an answer that is no success.
+fn refused(status: u16, body: &Value) -> NotRead {
+    let code = body["error"]["code"].as_u64();
+    let words = body["error"]["message"].as_str().unwrap_or_default();
+    let words: String = words.chars().take(TemplateClient::MAX_WORDS).collect();
+    match code {
+        Some(code) if REFUSALS.contains(&code) => NotRead::Refused { code, words },
+        Some(NO_OBJECT) => NotRead::Gone,
+        Some(code) => NotRead::NotNow(format!("the provider answers {status} (code {code}: {words})")),
+        None => NotRead::NotNow(format!("the provider answers {status}")),
+    }
+}
+
+/// A template of a list. `None` if it has no id, name or language. Components that cannot be read make the template unsupported.
+fn listed(shown: &Value) -> Option<Listed> {
+    let text = |name: &str, most: usize| {
+        let text = shown[name].as_str().filter(|text| !text.is_empty())?;
+        Some(text.chars().take(most).collect::<String>())
+    };
+    let unread = |why: String| Form { unsupported: Some(why), ..Form::of_names(vec![]) };
+    let quality = shown["quality_score"]["score"].as_str().or_else(|| shown["quality_score"].as_str());
+    Some(Listed {
+        meta_id: text("id", 64)?,
+        name: text("name", 600)?,
+        language: text("language", 20)?.replace('-', "_"),
+        status: text("status", 64).and_then(|word| TemplateStatus::reported(&word)),
+        category: text("category", 64).and_then(|word| TemplateCategory::parse(&word).ok()),
+        quality: quality.map(|word| word.chars().take(32).collect()),
+        reason: text("rejected_reason", 128).filter(|reason| reason != "NONE"),
+        form: read_form(shown).unwrap_or_else(unread),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_template_of_the_list_is_read_and_one_without_a_name_is_left_out() {
+        let shown = json!({
+            "id": "168", "name": "order", "language": "en-US", "status": "PAUSED", "category": "UTILITY",
+            "quality_score": { "score": "RED" }, "rejected_reason": "NONE", "message_send_ttl_seconds": 60,
+            "parameter_format": "NAMED", "components": [{ "type": "BODY", "text": "Hi {{name}}" }],
+        });
+        let read = listed(&shown).unwrap();
+        assert_eq!(
+            (read.meta_id.as_str(), read.name.as_str(), read.language.as_str()),
+            ("168", "order", "en_US")
+        );
+        assert_eq!(
+            (read.status, read.category),
+            (Some(TemplateStatus::Paused), Some(TemplateCategory::Utility))
+        );
+        assert_eq!((read.quality.as_deref(), read.reason), (Some("RED"), None));
+        assert_eq!((read.form.ttl_seconds, read.form.body.names), (Some(60), vec!["name".to_owned()]));
+        for lacks in ["id", "name", "language"] {
+            let mut shown = shown.clone();
+            shown[lacks] = json!(null);
+            assert_eq!(listed(&shown), None, "{lacks}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_not_known_and_components_that_cannot_be_read_lose_no_template() {
+        let shown = json!({
+            "id": "1", "name": "n", "language": "es", "status": "NEW_WORD", "category": "OTP", "rejected_reason": "SCAM",
+        });
+        let read = listed(&shown).unwrap();
+        assert_eq!((read.status, read.category, read.reason.as_deref()), (None, None, Some("SCAM")));
+        assert!(read.form.unsupported.is_some());
+        for ours in ["MISMATCH", "UNSUPPORTED"] {
+            let shown = json!({ "id": "1", "name": "n", "language": "es", "status": ours });
+            assert_eq!(listed(&shown).unwrap().status, None, "a status of the service itself");
+        }
+    }
+
+    #[test]
+    fn codes_of_tokens_end_a_reading_and_others_may_be_repeated() {
+        let error = |code: u64| json!({ "error": { "code": code, "message": "(#1) Why" } });
+        for code in REFUSALS {
+            let words = "(#1) Why".to_owned();
+            assert_eq!(refused(400, &error(code)), NotRead::Refused { code, words });
+        }
+        assert_eq!(refused(400, &error(100)), NotRead::Gone);
+        for (status, body) in [(429, error(4)), (400, error(80_008)), (500, error(1)), (502, json!(null))] {
+            assert!(matches!(refused(status, &body), NotRead::NotNow(_)), "{status} {body}");
+        }
+    }
+}
