@@ -425,6 +425,7 @@ RELAYED = {
         {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"Keys": {"sk": {"S": ["L"]}}}},
         {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["optOut"]}}}},
     ],
+    "workspaces": [{"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["endpoint"]}}}}],
 }
 
 

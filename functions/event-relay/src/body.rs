@@ -1,6 +1,6 @@
 //! The body of an event, as the receivers get it.
 
-use domain::{Contact, ContactId, Conversation, Definitions, Event, Summary, Timestamp};
+use domain::{Contact, ContactId, Conversation, Definitions, EndpointState, Event, Summary, Timestamp};
 use edge::view;
 use store::{Store, StoreError};
 
@@ -28,6 +28,15 @@ pub(crate) async fn body(
         }
         About::Message(message) => view::event_body(event, &view::message(message))?,
         About::Lead(lead) => view::event_body(event, &view::lead(lead))?,
+        About::Endpoint(endpoint) => match endpoint.state {
+            EndpointState::Disabled { since, reason } => {
+                view::event_body(event, &view::endpoint_disabled(endpoint, since, reason))?
+            }
+            EndpointState::Enabled => {
+                let since = endpoint.failing_since.ok_or("the endpoint neither fails nor is disabled")?;
+                view::event_body(event, &view::endpoint_failing(endpoint, since))?
+            }
+        },
         About::Choice(choices, scope, held) => view::event_body(event, &view::choice(choices, scope, held))?,
     })
 }

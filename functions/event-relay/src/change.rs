@@ -6,9 +6,10 @@ use aws_lambda_events::dynamodb::EventRecord;
 use domain::choices::Held;
 use domain::contact::conflict::Conflict;
 use domain::message::SentBy;
+use domain::webhook::pace::Pace;
 use domain::{
-    ChoiceScope, Choices, Contact, ContactId, Conversation, ConversationStatus, Event, EventType, LaneId,
-    Lead, LeadState, MediaId, Message, Timestamp, WorkspaceId,
+    ChoiceScope, Choices, Contact, ContactId, Conversation, ConversationStatus, EndpointState, Event,
+    EventType, LaneId, Lead, LeadState, MediaId, Message, Timestamp, WebhookEndpoint, WorkspaceId,
 };
 use serde_dynamo::Item;
 use store::{Image, RowChange, StoreError};
@@ -70,6 +71,8 @@ pub(crate) enum About {
     Lead(Box<Lead>),
     /// The choices of a number or a user id, and the one that changed.
     Choice(Box<Choices>, ChoiceScope, Held),
+    /// A webhook endpoint that was disabled or fails.
+    Endpoint(Box<WebhookEndpoint>),
 }
 
 impl About {
@@ -90,7 +93,14 @@ impl EventChange {
             About::Message(message) => *message.conversation.as_uuid(),
             About::Lead(lead) => *lead.id.as_uuid(),
             About::Choice(choices, ..) => choices.subject(),
+            About::Endpoint(endpoint) => *endpoint.id.as_uuid(),
         }
+    }
+
+    /// Whether this endpoint gets the event. An endpoint is not told about itself: it does not answer.
+    pub(crate) fn is_for(&self, endpoint: &WebhookEndpoint) -> bool {
+        let is_about_itself = matches!(&self.about, About::Endpoint(about) if about.id == endpoint.id);
+        !is_about_itself && endpoint.wants(self.event.event_type)
     }
 
     fn new(event: Event, about: About) -> Self {
@@ -182,7 +192,7 @@ impl BatchWork {
             }
             Some(Image::Asked(lane)) => self.wake(lane),
             Some(Image::Choices(choices)) => self.changes.extend(of_choices(None, &choices)),
-            Some(Image::Media(..) | Image::Merged(..)) | None => {}
+            Some(Image::Media(..) | Image::Merged(..) | Image::Endpoint(_)) | None => {}
         }
     }
 
@@ -249,6 +259,7 @@ fn modified(images: (Image, Image)) -> Vec<EventChange> {
             }
         },
         (Image::Choices(old), Image::Choices(new)) => of_choices(Some(&old), &new),
+        (Image::Endpoint(old), Image::Endpoint(new)) => of_endpoint(&old, new).into_iter().collect(),
         _ => vec![],
     }
 }
@@ -307,4 +318,22 @@ fn of_choices(old: Option<&Choices>, choices: &Choices) -> Vec<EventChange> {
         EventChange::new(event, About::Choice(Box::new(choices.clone()), scope.clone(), *held))
     };
     choices.events_after(old).map(of_scope).collect()
+}
+
+/// The event of an endpoint that was disabled, or whose failures are now reported. The id of the second is derived from the
+/// first failure, so a report that is written again is the same event.
+fn of_endpoint(old: &WebhookEndpoint, new: Box<WebhookEndpoint>) -> Option<EventChange> {
+    let event_of = |event_type, version, at| {
+        Event::of_change(event_type, new.workspace_id, new.id.as_uuid(), version, at)
+    };
+    let event = match (old.state, new.state) {
+        (EndpointState::Enabled, EndpointState::Disabled { since, .. }) => {
+            event_of(EventType::WebhookEndpointDisabled, new.version, since)
+        }
+        _ if old.failing_since.is_none() => {
+            event_of(EventType::WebhookEndpointFailing, 1, new.failing_since?.plus(Pace::REPORTED_AFTER))
+        }
+        _ => return None,
+    };
+    Some(EventChange::new(event, About::Endpoint(new)))
 }

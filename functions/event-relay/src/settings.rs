@@ -19,7 +19,7 @@ pub(crate) struct WorkspaceSettings {
 impl WorkspaceSettings {
     /// The slots of the endpoints that subscribe to an event; empty if none does.
     pub(crate) fn slots_of(&self, change: &EventChange) -> Vec<Slot> {
-        let wanting = self.endpoints.iter().filter(|endpoint| endpoint.wants(change.event.event_type));
+        let wanting = self.endpoints.iter().filter(|endpoint| change.is_for(endpoint));
         wanting.map(|endpoint| endpoint.slot_of(&change.subject())).collect()
     }
 

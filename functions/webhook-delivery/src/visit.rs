@@ -80,6 +80,7 @@ pub(crate) async fn visit<T: Transport>(
         looks_again: false,
         to_record: vec![],
         to_record_since: None,
+        has_reported: false,
         stop: None,
     };
     let rest = Box::pin(visit.work()).await;
@@ -115,6 +116,8 @@ struct Visit<'a, T> {
     /// The handled deliveries, and since when the first one waits.
     to_record: Vec<Record>,
     to_record_since: Option<Instant>,
+    /// Whether the visit recorded that the endpoint fails, or that it answers again.
+    has_reported: bool,
     stop: Option<Stop>,
 }
 
@@ -451,6 +454,8 @@ impl<'a, T: Transport> Visit<'a, T> {
         if must_disable {
             // If this fails, the next failed attempt tries again.
             self.disable(&to.endpoint, DisabledReason::Failing).await;
+        } else {
+            self.report(&to.endpoint, attempt.outcome.is_acknowledged(), now).await;
         }
         if let Some((of, _)) = &mut self.job
             && self.progress.is_for_job(HomeKey::of(&delivery))
@@ -459,6 +464,26 @@ impl<'a, T: Transport> Visit<'a, T> {
             of.job.delivered += u64::from(next == Next::Delivered);
         }
         self.attempted(&delivery, event.request.as_deref(), attempt, next, now);
+    }
+
+    /// Records that the endpoint has failed for long, so that the workspace is told, or that it answers again. Once a visit: a
+    /// write that failed is repeated by a later visit.
+    async fn report(&mut self, endpoint: &WebhookEndpoint, is_acknowledged: bool, now: Timestamp) {
+        let next = match (is_acknowledged, self.lane.pace.must_be_reported(now)) {
+            (true, _) => endpoint.recovered(),
+            (false, Some(since)) => endpoint.reported_failing(since),
+            (false, None) => None,
+        };
+        let Some(next) = next.filter(|_| !std::mem::replace(&mut self.has_reported, true)) else { return };
+        match self.invocation.store.replace_endpoint(&next).await {
+            Ok(_) => {
+                let (workspace, is_failing) = (next.workspace_id, next.failing_since.is_some());
+                tracing::info!(workspace = %workspace, endpoint = %next.id, is_failing, "endpoint reported");
+            }
+            Err(error) => {
+                tracing::warn!(endpoint = %next.id, cause = error_chain(&error), "endpoint not reported");
+            }
+        }
     }
 
     /// Disables the endpoint, unless it changed after it was read. Returns `false` if the write failed.

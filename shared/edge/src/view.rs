@@ -22,11 +22,13 @@ use domain::message::received::{Extras, Raw};
 use domain::message::summary::Tally;
 use domain::person::erasure::{ContactPreview, Preview};
 use domain::sending::{PartError, in_words};
+use domain::webhook::pace::Pace;
+use domain::webhook::{DisabledReason, PARKED_FOR};
 use domain::{
     BusinessAccountId, ChannelId, ChoiceScope, Choices, Consent, Contact, ContactId, Conversation,
     Definitions, EndpointId, Erasure, Event, EventType, External, FileType, Internal, Lead, LeadId, Media,
     MediaId, Merge, Message, MessageBody, MessageId, PLATFORM, Part, ProviderUserId, Summary, Tenure,
-    Timestamp, User, WorkspaceId,
+    Timestamp, User, WebhookEndpoint, WorkspaceId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -265,6 +267,27 @@ views! {
     /// The payload of `event.redacted`: the type of the event whose data was erased.
     pub redacted(event_type: EventType) -> RedactedView {
         event_type: &'static str = event_type.as_str(),
+    }
+
+    /// The payload of `webhook.endpoint_disabled`.
+    pub endpoint_disabled(
+        endpoint: &'a WebhookEndpoint,
+        since: Timestamp,
+        reason: DisabledReason
+    ) -> EndpointDisabledView<'a> {
+        endpoint_id: String = endpoint.id.to_string(),
+        url: &'a str = endpoint.url.as_str(),
+        reason: &'static str = reason.as_str(),
+        since: String = since.to_string(),
+        parked_until: String = since.plus(PARKED_FOR).to_string(),
+    }
+
+    /// The payload of `webhook.endpoint_failing`.
+    pub endpoint_failing(endpoint: &'a WebhookEndpoint, since: Timestamp) -> EndpointFailingView<'a> {
+        endpoint_id: String = endpoint.id.to_string(),
+        url: &'a str = endpoint.url.as_str(),
+        failing_since: String = since.to_string(),
+        disabled_at: String = since.plus(Pace::DAYS).to_string(),
     }
 
     /// The payload of `webhook.test`.

@@ -7,18 +7,19 @@ use std::collections::HashMap;
 use domain::contact::conflict::Conflict;
 use domain::{
     Choices, Contact, ContactId, Conversation, ConversationId, LaneId, Lead, MediaId, Message, Timestamp,
-    WorkspaceId,
+    WebhookEndpoint, WorkspaceId,
 };
 
 use crate::contacts::choices::{KIND as CHOICES, choices};
 use crate::contacts::conflicts::{KIND as CONFLICT, conflict};
 use crate::contacts::row::{MERGED, contact, merged};
 use crate::conversations::row::conversation;
-use crate::dynamodb::item::{Item, PK, text};
+use crate::dynamodb::item::{Item, PK, read, text};
 use crate::dynamodb::write::{LAST_REQUEST, request_of};
 use crate::lanes::lead::lead;
 use crate::lanes::person::{ERASURE, MERGE, asked};
 use crate::messages::row::message;
+use crate::webhooks::endpoints::KIND as ENDPOINT;
 use crate::{StoreError, keys};
 
 /// The row of an image, if its changes matter to others.
@@ -42,6 +43,8 @@ pub enum Image {
     Media(WorkspaceId, MediaId),
     /// A job about a person that nobody has begun.
     Asked(LaneId),
+    /// The row of a webhook endpoint.
+    Endpoint(Box<WebhookEndpoint>),
     /// What is left of a contact that became part of this one, and when it did.
     Merged(ContactId, Timestamp),
 }
@@ -68,6 +71,7 @@ impl Image {
             "message" => Ok(Some(Self::Message(message(item)?))),
             "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),
             ERASURE | MERGE => Ok(asked(item)?.map(Self::Asked)),
+            ENDPOINT => Ok(Some(Self::Endpoint(Box::new(read(item)?)))),
             CHOICES => Ok(Some(Self::Choices(Box::new(choices(item)?)))),
             "plan" => {
                 named(keys::read_messages(text(&item, PK)).map(|(workspace, of)| Self::Plan(workspace, of)))

@@ -497,6 +497,7 @@ impl World {
             caps: EndpointCaps::default(),
             slots: 1,
             forgets_before: None,
+            failing_since: None,
             created_at: TestClock::START,
             version: 1,
         }

@@ -122,7 +122,7 @@ pub(crate) struct Faults {
     /// Told when something was queued: one for each queue. (A `watch` channel wakes its receivers in a random order.)
     pub(crate) queued: [Arc<Notify>; QUEUES.len()],
     /// Told when a table changed: one for each stream.
-    pub(crate) stored: [Arc<Notify>; 4],
+    pub(crate) stored: [Arc<Notify>; 5],
     over: AtomicBool,
     /// How many calls went wrong.
     pub(crate) happened: AtomicU64,

@@ -250,7 +250,8 @@ impl Simulation {
             let (this, news) = (self.clone(), news.clone());
             self.spawn(queue.name, async move { this.poll(queue, &news).await });
         }
-        let tables = [Table::Contacts, Table::Conversations, Table::Messages, Table::Leads];
+        let tables =
+            [Table::Contacts, Table::Conversations, Table::Messages, Table::Leads, Table::Workspaces];
         for (table, news) in tables.into_iter().zip(&self.faults.stored) {
             let (this, news) = (self.clone(), news.clone());
             self.spawn("stream", async move { this.follow(table, &news).await });
@@ -353,4 +354,5 @@ fn is_relayed(record: &Value) -> bool {
         || sk == "P" && record["eventName"] == "INSERT"
         || record["dynamodb"]["NewImage"]["kind"]["S"] == "optOut"
         || record["dynamodb"]["NewImage"]["state"]["S"] == "ASKED"
+        || record["eventName"] == "MODIFY" && record["dynamodb"]["NewImage"]["kind"]["S"] == "endpoint"
 }

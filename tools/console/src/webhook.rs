@@ -194,6 +194,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         caps,
         slots: wanted.slots,
         forgets_before: None,
+        failing_since: None,
         created_at: store.now(),
         version: 1,
     };

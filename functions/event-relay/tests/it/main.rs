@@ -4,6 +4,7 @@
 
 mod contacts;
 mod conversations;
+mod endpoints;
 mod erasures;
 mod lanes;
 mod leads;

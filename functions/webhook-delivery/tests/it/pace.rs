@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::webhook::DisabledReason;
 use domain::{AttemptError, DeliveryState, EndpointState, JobKind, Pace, Track};
-use harness::TestClock;
+use harness::{Fault, TestClock};
 
 use crate::reactions::Reaction;
 use crate::world::{RESCUE, World, message, secs, slot};
@@ -248,4 +248,41 @@ async fn a_job_for_a_silent_endpoint_posts_one_probe() {
     world.receivers.always_answer(200);
     world.to_rest().await;
     assert!(world.states(1..6).await.iter().all(|(state, _)| *state == DeliveryState::Delivered));
+}
+
+#[tokio::test]
+async fn an_endpoint_that_fails_for_two_and_a_half_days_is_reported_once_until_it_answers() {
+    let world = World::empty().await;
+    let mut versions = vec![];
+    // 500 each 20 hours, at 60 hours for the first time after the limit; then a success, and a failure.
+    for (hour, status) in
+        [(0, 500), (20, 500), (40, 500), (60, 500), (61, 500), (62, 200), (63, 200), (64, 500)]
+    {
+        world.db.clock().set(TestClock::START.plus(secs(hour * 3_600)));
+        world.notify(&[hour + 100]).await;
+        world.receivers.always_answer(status);
+        world.visit().await;
+        let endpoint = world.endpoint().await;
+        versions.push((endpoint.failing_since, endpoint.version));
+    }
+    let since = Some(TestClock::START);
+    let (quiet, told, back) = ((None, 1), (since, 2), (None, 3));
+    assert_eq!(versions, [quiet, quiet, quiet, told, told, back, back, back]);
+}
+
+#[tokio::test]
+async fn a_report_that_cannot_be_written_is_written_by_a_later_visit() {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.notify(&[100]).await;
+    world.visit().await;
+    for (hour, is_lost) in [(60, true), (61, false)] {
+        world.db.clock().set(TestClock::START.plus(secs(hour * 3_600)));
+        world.notify(&[hour + 100]).await;
+        if is_lost {
+            world.db.fail("PutItem", Fault::Throttled, 3);
+        }
+        world.visit().await;
+        assert_eq!(world.endpoint().await.failing_since.is_some(), !is_lost);
+    }
 }

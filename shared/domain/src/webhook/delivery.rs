@@ -430,6 +430,7 @@ mod tests {
             caps: EndpointCaps::default(),
             slots: 1,
             forgets_before: None,
+            failing_since: None,
             created_at: NOW,
             version: 1,
         }

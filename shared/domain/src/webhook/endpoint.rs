@@ -34,6 +34,8 @@ pub struct WebhookEndpoint {
     /// Deliveries of events before this time are no longer attempted, because the endpoint was disabled for
     /// too long.
     pub forgets_before: Option<Timestamp>,
+    /// Since when every attempt fails, if that was reported to the workspace ([`WebhookEndpoint::reported_failing`]).
+    pub failing_since: Option<Timestamp>,
     /// When the endpoint was created.
     pub created_at: Timestamp,
     /// Increases by one with each change.
@@ -69,7 +71,21 @@ impl WebhookEndpoint {
         let is_too_long = now.since(since) > PARKED_FOR;
         let forgets_before = if is_too_long { Some(now) } else { self.forgets_before };
         let version = self.version + 1;
-        Some(Self { state: EndpointState::Enabled, forgets_before, version, ..self.clone() })
+        let state = EndpointState::Enabled;
+        Some(Self { state, forgets_before, failing_since: None, version, ..self.clone() })
+    }
+
+    /// The endpoint whose attempts all fail since this moment, which its workspace is now told. `None` if it was told
+    /// already, or if the endpoint is disabled.
+    pub fn reported_failing(&self, since: Timestamp) -> Option<Self> {
+        let is_new = self.is_enabled() && self.failing_since.is_none();
+        is_new.then(|| Self { failing_since: Some(since), version: self.version + 1, ..self.clone() })
+    }
+
+    /// The endpoint after an acknowledged attempt. `None` if no failure was reported.
+    pub fn recovered(&self) -> Option<Self> {
+        self.failing_since?;
+        Some(Self { failing_since: None, version: self.version + 1, ..self.clone() })
     }
 
     /// The slot of the deliveries of events about this contact, conversation or lead. They share a slot, because only the
@@ -193,6 +209,7 @@ mod tests {
             caps: EndpointCaps::default(),
             slots: 4,
             forgets_before: None,
+            failing_since: None,
             created_at: NOW,
             version: 1,
         }
@@ -212,6 +229,18 @@ mod tests {
         let wants = |event_type| [&first, &disabled].map(|endpoint| endpoint.wants(event_type));
         assert_eq!(wants(EventType::ContactUpdated), [true, false]);
         assert_eq!(wants(EventType::ContactCreated), [false, false]);
+    }
+
+    #[test]
+    fn a_failure_is_reported_once_until_an_attempt_succeeds_or_the_endpoint_is_enabled_again() {
+        let first = endpoint();
+        let failing = first.reported_failing(NOW).unwrap();
+        assert_eq!(failing, WebhookEndpoint { failing_since: Some(NOW), version: 2, ..first.clone() });
+        assert_eq!((failing.reported_failing(NOW), first.recovered()), (None, None));
+        assert_eq!(failing.recovered(), Some(WebhookEndpoint { version: 3, ..first.clone() }));
+        let disabled = failing.disabled(DisabledReason::Failing, NOW).unwrap();
+        assert_eq!(disabled.reported_failing(NOW), None);
+        assert_eq!(disabled.enabled(NOW), Some(WebhookEndpoint { version: 4, ..first }));
     }
 
     #[test]

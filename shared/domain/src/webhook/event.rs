@@ -51,6 +51,10 @@ pub enum EventType {
     LeadSent,
     /// A lead's first message could not be sent.
     LeadFailed,
+    /// A webhook endpoint was disabled. The endpoint itself does not get it.
+    WebhookEndpointDisabled,
+    /// Every attempt of a webhook endpoint fails for two and a half days. The endpoint itself does not get it.
+    WebhookEndpointFailing,
     /// An event whose data was erased with the person that it was about. Its delivery carries this type
     /// instead of its own.
     EventRedacted,
@@ -76,6 +80,8 @@ words!(
         LeadAccepted: "lead.accepted",
         LeadSent: "lead.sent",
         LeadFailed: "lead.failed",
+        WebhookEndpointDisabled: "webhook.endpoint_disabled",
+        WebhookEndpointFailing: "webhook.endpoint_failing",
         EventRedacted: "event.redacted",
         WebhookTest: "webhook.test",
     }
@@ -101,6 +107,7 @@ impl EventType {
             Self::LeadAccepted => "lead_acceptances",
             Self::LeadSent => "lead_sends",
             Self::LeadFailed => "lead_failures",
+            Self::WebhookEndpointDisabled | Self::WebhookEndpointFailing => "webhook_endpoint_updates",
             Self::EventRedacted => "event_redactions",
             Self::WebhookTest => "webhook_tests",
         }

@@ -109,8 +109,10 @@ impl Pace {
     pub const SILENCES: u32 = 5;
     /// How long an endpoint counts as slow after a late response or none.
     pub const SLOW_FOR: Duration = Duration::from_mins(5);
+    /// The workspace is told after half the time at which the endpoint may be disabled.
+    pub const REPORTED_AFTER: Duration = Duration::from_hours(60);
     /// The endpoint is disabled after five days without a success, ...
-    const DAYS: Duration = days(5);
+    pub const DAYS: Duration = days(5);
     /// ... with at least this number of failures in the last day, ...
     const IN_THE_LAST_DAY: u32 = 10;
     /// ... which extend over at least this time.
@@ -208,6 +210,12 @@ impl Pace {
             2..=7 => 2,
             _ => 3,
         }
+    }
+
+    /// Since when every attempt fails, if that is long enough to tell the workspace: [`Pace::REPORTED_AFTER`].
+    pub fn must_be_reported(&self, now: Timestamp) -> Option<Timestamp> {
+        let since = self.failing.as_ref()?.since;
+        (now.since(since) >= Self::REPORTED_AFTER).then_some(since)
     }
 
     /// Whether the service must disable the endpoint: five days without a success, with at least ten failures

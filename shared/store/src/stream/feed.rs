@@ -46,7 +46,7 @@ impl Streams {
     }
 }
 
-/// Follows the changes of contacts, conversations, messages and leads.
+/// Follows the changes of contacts, conversations, messages, leads and webhook endpoints.
 pub struct ChangeFeed {
     client: Client,
     /// When the feed began.
@@ -55,7 +55,8 @@ pub struct ChangeFeed {
 }
 
 /// The tables whose changes are events.
-const TABLES: [Table; 4] = [Table::Contacts, Table::Conversations, Table::Messages, Table::Leads];
+const TABLES: [Table; 5] =
+    [Table::Contacts, Table::Conversations, Table::Messages, Table::Leads, Table::Workspaces];
 /// How many looks go by until the shards are listed again. A shard that ended causes a list at once.
 const LIST_EVERY: u32 = 10;
 

@@ -103,8 +103,11 @@ impl Store {
     }
 }
 
+/// The kind of an endpoint's row.
+pub(crate) const KIND: &str = "endpoint";
+
 fn endpoint_row(endpoint: &WebhookEndpoint) -> Result<Item, StoreError> {
-    row(keys::endpoint(endpoint.workspace_id, endpoint.id), "endpoint", endpoint)
+    row(keys::endpoint(endpoint.workspace_id, endpoint.id), KIND, endpoint)
 }
 
 /// `W#H` / endpoint id. Its secrets are in the table `secrets`.
@@ -126,6 +129,8 @@ struct EndpointRow {
     slots: u8,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     forgets_before: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    failing_since: Option<Timestamp>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,

@@ -20,12 +20,13 @@ use domain::message::received::{
 };
 use domain::message::summary::Tally;
 use domain::sending::PartError;
+use domain::webhook::DisabledReason;
 use domain::{
     AttributeCategory, AttributeType, BrandId, Cellphone, ChannelId, Consent, Contact, ContactId, ContactRef,
-    Conversation, ConversationId, ConversationName, ConversationStatus, Definitions, Email, EndpointId,
-    Event, EventType, External, ExternalId, FileType, Ids, Internal, Language, Lead, LeadId, LeadState,
-    MediaId, Message, MessageBody, MessageId, MessageStatus, PersonName, Summary, Timestamp, UserId, UserRef,
-    WorkspaceId,
+    Conversation, ConversationId, ConversationName, ConversationStatus, Definitions, Email, EndpointCaps,
+    EndpointId, EndpointState, EndpointUrl, Event, EventFilter, EventType, External, ExternalId, FileType,
+    Ids, Internal, Language, Lead, LeadId, LeadState, MediaId, Message, MessageBody, MessageId,
+    MessageStatus, PersonName, Summary, Timestamp, UserId, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
 use serde::Serialize;
@@ -136,13 +137,29 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
             "The first message to a lead was not sent (`FAILED`), must not be sent (`SUPPRESSED`), or has an unknown \
              outcome (`UNKNOWN`): `state` says which.",
         ),
+        EventType::WebhookEndpointDisabled => {
+            let when = "An endpoint of the workspace was disabled: it answered 410 (`GONE`), every attempt failed for five days \
+                        (`FAILING`), or the operator did it (`OPERATOR`). Its deliveries wait until `parkedUntil`. The endpoint \
+                        itself does not get this event.";
+            let (endpoint, since) = (endpoint(), at(95_000));
+            let payload = view::endpoint_disabled(&endpoint, since, DisabledReason::Gone);
+            example(event_type, endpoint.id.as_uuid(), 95_000, when, &payload)
+        }
+        EventType::WebhookEndpointFailing => {
+            let when = "Every attempt of an endpoint of the workspace has failed since `failingSince`, for two and a half days. If \
+                        that goes on, the endpoint is disabled at `disabledAt` or later. It comes once until an attempt \
+                        succeeds. The endpoint itself does not get this event.";
+            let (endpoint, since) = (endpoint(), at(0));
+            let payload = view::endpoint_failing(&endpoint, since);
+            example(event_type, endpoint.id.as_uuid(), 216_000, when, &payload)
+        }
         EventType::EventRedacted => {
             let when = "The person of an event was erased before its delivery. It has the `eventId` of the event that it \
                         replaces, and `payload.eventType` is that event's type.";
             example(event_type, contact_id().as_uuid(), 45, when, &view::redacted(EventType::ContactUpdated))
         }
         EventType::WebhookTest => {
-            let (endpoint, when) = (EndpointId::from_uuid(uuid(11)), "The operator asked for a test.");
+            let (endpoint, when) = (endpoint().id, "The operator asked for a test.");
             example(event_type, endpoint.as_uuid(), 0, when, &view::trial(endpoint))
         }
     }
@@ -244,6 +261,22 @@ fn customer() -> Contact {
         attributes: definitions().iter().map(|definition| (definition.id, content(definition))).collect(),
         updated_at: at(45),
         ..visitor()
+    }
+}
+
+fn endpoint() -> WebhookEndpoint {
+    WebhookEndpoint {
+        id: EndpointId::from_uuid(uuid(11)),
+        workspace_id: workspace(),
+        url: EndpointUrl::restore("https://hooks.example.com/messaging").unwrap(),
+        state: EndpointState::Enabled,
+        filter: EventFilter::All,
+        caps: EndpointCaps::default(),
+        slots: 1,
+        forgets_before: None,
+        failing_since: None,
+        created_at: at(0),
+        version: 1,
     }
 }
 

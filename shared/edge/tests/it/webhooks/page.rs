@@ -223,6 +223,8 @@ fn every_payload_has_the_documented_fields() {
             EventType::ContactOptedOut => "contactId workspaceId scope providerChannelId source optedOutAt",
             EventType::ContactOptedIn => "contactId workspaceId scope providerChannelId source optedInAt",
             EventType::ContactConflict => "contactId workspaceId reason otherContactId occurredAt",
+            EventType::WebhookEndpointDisabled => "endpointId url reason since parkedUntil",
+            EventType::WebhookEndpointFailing => "endpointId url failingSince disabledAt",
             EventType::EventRedacted => "eventType",
             EventType::WebhookTest => "endpointId",
         };
