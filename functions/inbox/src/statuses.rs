@@ -80,13 +80,19 @@ async fn part_of(
 
 /// What the status reports. A time after the service received the status counts as that moment.
 fn report(status: &Status, received_at: Timestamp) -> Report {
-    let kind = match status.kind {
+    let kind = match &status.kind {
         StatusKind::Sent => ReportKind::Sent,
         StatusKind::Delivered => ReportKind::Delivered,
         StatusKind::Read => ReportKind::Read,
-        StatusKind::Failed(code) => ReportKind::Failed(PartError::of(
-            code.map_or_else(|| PartError::NOT_DELIVERED.to_owned(), |code| code.to_string()),
-        )),
+        StatusKind::Failed { code, detail } => {
+            let code = code.map_or_else(|| PartError::NOT_DELIVERED.to_owned(), |code| code.to_string());
+            let error = PartError::of(code);
+            ReportKind::Failed(match detail {
+                Some(detail) => error.because(detail),
+                None => error,
+            })
+        }
     };
-    Report { provider_message_id: status.id.clone(), kind, at: status.at.min(received_at) }
+    let (pricing, at) = (status.pricing.clone(), status.at.min(received_at));
+    Report { provider_message_id: status.id.clone(), kind, pricing, at }
 }

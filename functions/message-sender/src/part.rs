@@ -453,6 +453,7 @@ async fn record<P>(
 fn log_end<P>(invocation: &Invocation<'_, P>, before: &Outbound, end: &End, after: Option<&Outbound>) {
     let what = match end {
         End::Sent(_) => "Sent",
+        End::Held(_) => "Held",
         End::Failed(_) => "Failed",
         End::Unknown(_) => "Unknown",
         End::NotTaken => "NotTaken",

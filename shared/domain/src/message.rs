@@ -3,6 +3,7 @@
 pub mod arrival;
 mod message_type;
 mod part_id;
+mod pricing;
 pub mod received;
 mod report;
 mod sending;
@@ -11,6 +12,7 @@ mod window;
 
 pub use message_type::MessageType;
 pub use part_id::PartId;
+pub use pricing::{Priced, PricedBy, Pricing, PricingWord};
 pub use report::{Report, ReportKind, Reported};
 pub use sending::{LeadPermit, Letter, MessageKnown, NotReady, Turn, Words};
 pub use window::ServiceWindow;
@@ -123,6 +125,10 @@ pub struct Part {
     pub error: Option<PartError>,
     /// The text of a template as this recipient gets it, once a call was begun.
     pub text: Option<String>,
+    /// Whether the provider accepted the part and holds it, until it knows the quality of the template.
+    pub is_held: bool,
+    /// What the provider charges for the part, and which of its statuses said so.
+    pub pricing: Option<Priced>,
     /// When the part reached the customer, as the provider reports it.
     pub delivered_at: Option<Timestamp>,
     /// When the customer read the part, as the provider reports it.
@@ -337,6 +343,8 @@ impl Content {
             provider_message_id: None,
             error: None,
             text: None,
+            is_held: false,
+            pricing: None,
             delivered_at: None,
             read_at: None,
         };

@@ -17,9 +17,9 @@ use domain::attribute::{AttributeDefinition, ClosedValue};
 use domain::choices::Held;
 use domain::contact::conflict::Conflict;
 use domain::media::Declared;
-use domain::message::Content;
 use domain::message::received::{Extras, Raw};
 use domain::message::summary::Tally;
+use domain::message::{Content, Pricing, PricingWord};
 use domain::person::erasure::{ContactPreview, Preview};
 use domain::sending::{PartError, in_words};
 use domain::webhook::pace::Pace;
@@ -348,8 +348,19 @@ views! {
         error_detail: Option<&'a str> = part.error.as_ref().and_then(error_detail),
         /// The text of a template as this recipient gets it.
         text: Option<&'a str> = part.text.as_deref(),
+        /// Whether the provider accepted the part and holds it.
+        held: bool = part.is_held,
+        pricing: Option<PricingView<'a>> = part.pricing.as_ref().map(|priced| pricing(&priced.pricing)),
         delivered_at: Option<String> = part.delivered_at.map(|at| at.to_string()),
         read_at: Option<String> = part.read_at.map(|at| at.to_string()),
+    }
+
+    /// What the provider charges for a part, in its words.
+    pub pricing(pricing: &'a Pricing) -> PricingView<'a> {
+        category: Option<&'a str> = pricing.category.as_ref().map(PricingWord::as_str),
+        #[serde(rename = "type")]
+        kind: Option<&'a str> = pricing.kind.as_ref().map(PricingWord::as_str),
+        billable: Option<bool> = pricing.billable,
     }
 
     /// Endpoint 11: the accepted message.
@@ -649,6 +660,8 @@ mod tests {
               "errorInWords": null,
               "errorDetail": null,
               "text": null,
+              "held": false,
+              "pricing": null,
               "deliveredAt": "2026-01-02T03:04:07.000Z",
               "readAt": "2026-01-02T03:04:08.000Z"
             },
@@ -661,6 +674,8 @@ mod tests {
               "errorInWords": "WhatsApp cannot deliver to this number: it may have no WhatsApp, an old version or terms not accepted",
               "errorDetail": null,
               "text": null,
+              "held": false,
+              "pricing": null,
               "deliveredAt": null,
               "readAt": null
             }

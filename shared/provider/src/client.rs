@@ -106,6 +106,9 @@ async fn read_body(mut response: Response) -> Option<Vec<u8>> {
     Some(body)
 }
 
+/// The provider's word for a template that it accepted and holds.
+const HELD: &str = "held_for_quality_assessment";
+
 /// Interprets an answer. A 2xx without a message id counts as no answer, because it may not come from the
 /// provider.
 fn parse_answer(status: u16, answer: &Value) -> Sent {
@@ -117,6 +120,7 @@ fn parse_answer(status: u16, answer: &Value) -> Sent {
         (200..=299, message_id) => Sent {
             outcome: CallOutcome::Answered { status, code: None },
             message_id,
+            is_held: answer["messages"][0]["message_status"] == HELD,
             reached: Reached::named(of_recipient("wa_id"), of_recipient("user_id")),
             detail: None,
         },
@@ -129,7 +133,7 @@ fn parse_answer(status: u16, answer: &Value) -> Sent {
 }
 
 fn without_message_id(outcome: CallOutcome) -> Sent {
-    Sent { outcome, message_id: None, reached: Reached::default(), detail: None }
+    Sent { outcome, message_id: None, is_held: false, reached: Reached::default(), detail: None }
 }
 
 fn http(tls: &ClientConfig, base: &Url, time: Duration) -> reqwest::Result<reqwest::Client> {
@@ -142,6 +146,9 @@ fn http(tls: &ClientConfig, base: &Url, time: Duration) -> reqwest::Result<reqwe
 
 #[cfg(test)]
 mod tests {
+    use domain::LineThrottle;
+    use domain::sending::End;
+
     use super::*;
 
     const TIME: Duration = Duration::from_secs(10);
@@ -172,6 +179,7 @@ mod tests {
         let accepted = |id| Sent {
             outcome: CallOutcome::Answered { status: 200, code: None },
             message_id: id,
+            is_held: false,
             reached: Reached::default(),
             detail: None,
         };
@@ -201,6 +209,18 @@ mod tests {
                 expected,
                 "{status} {body}"
             );
+        }
+    }
+
+    #[test]
+    fn a_template_that_the_provider_holds_is_accepted_and_held() {
+        for (word, is_held) in [(HELD, true), ("accepted", false), ("a later word", false)] {
+            let body = format!(r#"{{"messages":[{{"id":"wamid.1","message_status":"{word}"}}]}}"#);
+            let sent = parse_answer(200, &serde_json::from_str(&body).unwrap());
+            assert_eq!((sent.message_id.as_deref(), sent.is_held), (Some("wamid.1"), is_held), "{word}");
+            let id = "wamid.1".to_owned();
+            let end = sent.end(LineThrottle::default());
+            assert_eq!(end, if is_held { End::Held(id) } else { End::Sent(id) }, "{word}");
         }
     }
 

@@ -49,6 +49,8 @@ pub struct Sent {
     pub outcome: CallOutcome,
     /// The provider's id of the message, if the provider accepted it.
     pub message_id: Option<String>,
+    /// Whether the provider accepted it and holds it, until it knows the quality of the template.
+    pub is_held: bool,
     /// The ids by which the provider named the recipient, if it accepted the message.
     pub reached: Reached,
     /// What the provider says about an error, in its words.
@@ -61,7 +63,11 @@ impl Sent {
     pub fn end(self, slower: LineThrottle) -> End {
         let unknown = End::Unknown(PartError::of(PartError::NO_ANSWER));
         match meaning(self.outcome) {
-            Meaning::Accepted => self.message_id.map_or(unknown, End::Sent),
+            Meaning::Accepted => match self.message_id {
+                Some(id) if self.is_held => End::Held(id),
+                Some(id) => End::Sent(id),
+                None => unknown,
+            },
             Meaning::Failed => {
                 let error = PartError::of(code(self.outcome));
                 End::Failed(match self.detail {

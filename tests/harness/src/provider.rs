@@ -27,6 +27,8 @@ pub enum Reaction {
     Ends(CallOutcome),
     /// Accepts the call and names the recipient by these ids.
     Reaches(Reached),
+    /// Accepts the call, and holds the message until the quality of the template is known.
+    Holds,
     /// Accepts the call, but returns no message id, which the provider's rules do not allow.
     AcceptsNamelessly,
     /// Panics in the sender's process.
@@ -138,6 +140,7 @@ impl Provider for TestProvider {
         let ended = |outcome| Sent {
             outcome,
             message_id: (outcome == ACCEPTED).then(|| format!("wamid.{number}")),
+            is_held: false,
             reached: Reached::default(),
             detail: None,
         };
@@ -145,6 +148,7 @@ impl Provider for TestProvider {
             None => ended(ACCEPTED),
             Some(Reaction::Ends(outcome)) => ended(outcome),
             Some(Reaction::Reaches(reached)) => Sent { reached, ..ended(ACCEPTED) },
+            Some(Reaction::Holds) => Sent { is_held: true, ..ended(ACCEPTED) },
             Some(Reaction::AcceptsNamelessly) => Sent { message_id: None, ..ended(ACCEPTED) },
             Some(Reaction::Panics) => panic!("the test asked for this panic"),
             Some(Reaction::Hangs(got)) => {

@@ -59,7 +59,7 @@ impl Provider for RecordingProvider {
         tokio::task::yield_now().await;
         self.state().calls[number].outcome = Some(outcome);
         let message_id = (meaning(outcome) == Meaning::Accepted).then(|| format!("wamid.{number}"));
-        Sent { outcome, message_id, reached: Reached::default(), detail: None }
+        Sent { outcome, message_id, is_held: false, reached: Reached::default(), detail: None }
     }
 
     fn with_new_connections(&self) -> Self {

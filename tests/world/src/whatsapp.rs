@@ -178,7 +178,7 @@ impl Provider for WhatsApp {
         }
         self.state.borrow_mut().calls[number].outcome = Some(outcome);
         let message_id = (outcome == ACCEPTED).then(|| format!("wamid.{number}"));
-        Sent { outcome, message_id, reached: Reached::default(), detail: None }
+        Sent { outcome, message_id, is_held: false, reached: Reached::default(), detail: None }
     }
 
     fn with_new_connections(&self) -> Self {

@@ -141,12 +141,15 @@ fn media_of(message: &Message) -> Vec<String> {
 }
 
 fn part_view(part: &Part) -> View {
+    let priced = part.pricing.as_ref().map(|priced| view::pricing(&priced.pricing));
     View::new()
         .json("recipient", part.recipient.to_string())
         .json("index", part.index)
         .json("status", part.status.as_str())
         .json("providerMessageId", part.provider_message_id.clone())
         .and(unsent::json_of(part.error.as_ref()))
+        .json("held", part.is_held)
+        .json("pricing", priced.and_then(|priced| serde_json::to_value(priced).ok()))
         .json("deliveredAt", part.delivered_at.map(|at| at.to_string()))
         .json("readAt", part.read_at.map(|at| at.to_string()))
 }

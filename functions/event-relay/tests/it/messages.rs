@@ -59,6 +59,8 @@ async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
                 "errorInWords": null,
                 "errorDetail": null,
                 "text": null,
+                "held": false,
+                "pricing": null,
                 "deliveredAt": null,
                 "readAt": null,
             }],

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::message::PricedBy;
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, SendSchedule};
 use domain::{Contact, Conversation, LaneId, Message, MessageId, MessageStatus, Part, PartId, Timestamp};
@@ -453,4 +454,74 @@ async fn a_time_of_the_future_counts_as_the_moment_at_which_the_status_was_recei
     let part = scene.part().await;
     assert_eq!((part.delivered_at, part.read_at), (Some(now), Some(now)));
     assert_eq!(scene.last_seen().await[0], Some(now));
+}
+
+/// A status of part 0 with a price.
+fn priced(scene: &Scene, word: &str, seconds: i64, billable: bool) -> Value {
+    let mut status = scene.status(word, seconds);
+    status["pricing"] =
+        json!({ "billable": billable, "pricing_model": "PMP", "category": "utility", "type": "regular" });
+    status
+}
+
+#[tokio::test]
+async fn the_price_comes_with_a_write_that_happens_anyway() {
+    let scene = Scene::with(&[sent()]).await;
+    scene.process(&[priced(&scene, "sent", 0, true)]).await;
+    assert_eq!((scene.part().await.pricing, scene.cost().1), (None, 0.0));
+    scene.process(&[priced(&scene, "delivered", 1, true)]).await;
+    let delivered = scene.part().await.pricing.unwrap();
+    assert_eq!((delivered.by, delivered.pricing.billable), (PricedBy::Delivered, Some(true)));
+    assert_eq!(scene.cost().1, 1.0, "one unit, as without a price");
+    scene.process(&[priced(&scene, "read", 2, false)]).await;
+    let read = scene.part().await.pricing.unwrap();
+    assert_eq!((read.by, read.pricing.billable), (PricedBy::Read, Some(false)));
+    let version = scene.message().await.version;
+    scene.process(&[priced(&scene, "delivered", 1, true), priced(&scene, "read", 2, false)]).await;
+    assert_eq!(scene.message().await.version, version, "a repeat");
+}
+
+#[tokio::test]
+async fn statuses_with_different_prices_end_alike_in_every_order() {
+    let mut ends = vec![];
+    for order in ORDERS {
+        let scene = Scene::with(&[sent()]).await;
+        let all = [
+            priced(&scene, "delivered", 1, true),
+            priced(&scene, "delivered", 1, false),
+            scene.status("read", 2),
+        ];
+        for at in order {
+            scene.process(std::slice::from_ref(&all[at])).await;
+        }
+        let priced = scene.part().await.pricing.unwrap();
+        ends.push((priced.by, priced.pricing.billable));
+    }
+    assert_eq!(ends, [(PricedBy::Delivered, Some(false)); 6]);
+}
+
+#[tokio::test]
+async fn a_held_part_is_sent_and_fails_with_the_words_of_the_provider_if_its_template_is_paused() {
+    let held = End::Held(WAMID.to_owned());
+    let scene = Scene::with(&[held.clone()]).await;
+    let part = scene.part().await;
+    assert_eq!(
+        (part.status, part.is_held, part.provider_message_id.as_deref()),
+        (MessageStatus::Sent, true, Some(WAMID))
+    );
+    let mut paused = scene.status("failed", 1);
+    let details = "x".repeat(PartError::MAX_DETAIL + 1);
+    paused["errors"] = json!([{ "code": 132_015, "error_data": { "details": details } }]);
+    // It is found by the id of the answer, too.
+    paused.as_object_mut().unwrap().remove("biz_opaque_callback_data");
+    scene.process(&[paused]).await;
+    let part = scene.part().await;
+    let error = part.error.unwrap();
+    assert_eq!((part.status, part.is_held, error.as_str()), (MessageStatus::Failed, false, "132015"));
+    assert_eq!(error.detail().unwrap().len(), PartError::MAX_DETAIL);
+
+    let scene = Scene::with(&[held]).await;
+    scene.process(&[scene.status("sent", 1)]).await;
+    let part = scene.part().await;
+    assert_eq!((part.status, part.is_held), (MessageStatus::Sent, false));
 }

@@ -362,3 +362,22 @@ async fn a_sender_that_paused_beyond_its_lease_neither_repeats_nor_overwrites() 
     assert_eq!(sender.provider.calls().len(), 2, "one call for each part");
     sender.assert_idle(1);
 }
+
+#[tokio::test]
+async fn a_part_that_the_provider_holds_is_sent_and_the_next_one_follows() {
+    let sender = Sender::start().await;
+    let (one, other) = (sender.customer("+12025550101").await, sender.customer("+12025550102").await);
+    let conversation = sender.conversation(&[&one, &other]).await;
+    let id = sender.say(&conversation, "hello").await;
+    sender.provider.then(Reaction::Holds);
+    sender.wake().await;
+    let parts = sender.message(id).await.parts;
+    let seen: Vec<_> = parts.iter().map(|part| (part.status, part.is_held)).collect();
+    assert_eq!(seen, [(MessageStatus::Sent, true), (MessageStatus::Sent, false)]);
+    let kept = sender.world.db.store().provider_message(sender.world.workspace, "wamid.1").await.unwrap();
+    assert_eq!(
+        kept.map(|(_, message, part)| (message, part)),
+        Some((id, Some(0))),
+        "a status without the part's name finds it"
+    );
+}

@@ -144,7 +144,7 @@ async fn report(sender: &Sender<RecordingProvider>, delivered: bool) -> Vec<(Par
         }
         let message = sender.message(call.part.message).await;
         let provider_message_id = format!("wamid.{number}");
-        let report = Report { provider_message_id, kind: kind.clone(), at: store.now() };
+        let report = Report { provider_message_id, kind: kind.clone(), pricing: None, at: store.now() };
         if message.reported(call.part.part, &report, store.now()) != Reported::TooEarly {
             assert!(store.record_report(&message, call.part.part, &report).await.unwrap());
             reported.push((call.part, status));

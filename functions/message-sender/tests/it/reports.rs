@@ -43,7 +43,7 @@ impl Scene {
                 MessageStatus::Delivered => ReportKind::Read,
                 _ => continue,
             };
-            let report = Report { provider_message_id: id, kind, at: AT };
+            let report = Report { provider_message_id: id, kind, pricing: None, at: AT };
             assert!(store.record_report(&message, part, &report).await.unwrap());
             changes += 1;
         }
@@ -159,7 +159,8 @@ async fn an_interrupted_send_beside_reports_becomes_unknown_and_its_own_report_r
     drop(held);
     db.clock().advance(LEASE + FIRST_DUE);
     let message = scene.sender.message(scene.id).await;
-    let early = Report { provider_message_id: "wamid.2".to_owned(), kind: ReportKind::Sent, at: AT };
+    let early =
+        Report { provider_message_id: "wamid.2".to_owned(), kind: ReportKind::Sent, pricing: None, at: AT };
     assert_eq!(message.reported(1, &early, store.now()), Reported::TooEarly);
 
     scene.sender.wake().await;

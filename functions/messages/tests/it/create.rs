@@ -32,6 +32,8 @@ async fn a_message_is_stored_as_queued_for_all_participants() {
         text: None,
         delivered_at: None,
         read_at: None,
+        is_held: false,
+        pricing: None,
     };
     let now = f.world.db.store().now();
     assert_eq!(

@@ -9,9 +9,10 @@
 //! ```
 //!
 //! The provider repeats its reports, in any order. The times of a part are the earliest that it names, so every
-//! order of the same reports about one send ends in the same part.
+//! order of the same reports about one send ends in the same part. Its pricing is that of `read`, else of `delivered`. That of
+//! `sent` counts only if the part changes anyway, because the provider repeats it with the next status.
 
-use crate::message::{Message, MessageStatus, Part};
+use crate::message::{Message, MessageStatus, Part, Priced, PricedBy, Pricing};
 use crate::sending::PartError;
 use crate::time::Timestamp;
 
@@ -22,6 +23,8 @@ pub struct Report {
     pub provider_message_id: String,
     /// What happened.
     pub kind: ReportKind,
+    /// What the provider charges, if the report says so.
+    pub pricing: Option<Pricing>,
     /// When it happened.
     pub at: Timestamp,
 }
@@ -91,19 +94,32 @@ impl Part {
             status: self.status.max(status),
             provider_message_id: Some(known.unwrap_or(&report.provider_message_id).to_owned()),
             error: None,
+            is_held: false,
             ..self.clone()
+        };
+        let priced = |by: PricedBy, part: Self| {
+            let said = report.pricing.clone().map(|pricing| Priced { by, pricing });
+            let pricing = match (part.pricing.clone(), said) {
+                (Some(had), Some(said)) => Some(had.or(said)),
+                (had, said) => had.or(said),
+            };
+            Self { pricing, ..part }
         };
         match (&report.kind, self.status) {
             (ReportKind::Delivered, _) => {
-                Self { delivered_at: earliest(self.delivered_at), ..to(MessageStatus::Delivered) }
+                let delivered_at = earliest(self.delivered_at);
+                priced(PricedBy::Delivered, Self { delivered_at, ..to(MessageStatus::Delivered) })
             }
-            (ReportKind::Read, _) => Self {
-                delivered_at: earliest(self.delivered_at),
-                read_at: earliest(self.read_at),
-                ..to(MessageStatus::Read)
-            },
+            (ReportKind::Read, _) => {
+                let (delivered_at, read_at) = (earliest(self.delivered_at), earliest(self.read_at));
+                priced(PricedBy::Read, Self { delivered_at, read_at, ..to(MessageStatus::Read) })
+            }
             _ if is_other => self.clone(),
-            (ReportKind::Sent, MessageStatus::Unknown) => to(MessageStatus::Sent),
+            (ReportKind::Sent, MessageStatus::Unknown) => priced(PricedBy::Sent, to(MessageStatus::Sent)),
+            // The provider holds it no longer.
+            (ReportKind::Sent, MessageStatus::Sent) if self.is_held => {
+                priced(PricedBy::Sent, to(MessageStatus::Sent))
+            }
             (ReportKind::Failed(error), MessageStatus::Unknown | MessageStatus::Sent) => {
                 // From SENT, this is the only step to a lower rank: the provider takes its acceptance back.
                 let status = MessageStatus::Failed;
@@ -111,7 +127,7 @@ impl Part {
             }
             // Of several codes for one send, the order must not decide.
             (ReportKind::Failed(error), MessageStatus::Failed) if known.is_some() => {
-                let error = self.error.iter().chain([error]).min_by_key(|error| error.as_str()).cloned();
+                let error = self.error.iter().chain([error]).min_by_key(|error| error.in_order()).cloned();
                 Self { error, ..self.clone() }
             }
             _ => self.clone(),

@@ -2,7 +2,7 @@
 //! provider, and never repeats a call blindly.
 //!
 //! ```text
-//! QUEUED --begun--> SENDING --accepted---------------------> SENT
+//! QUEUED --begun--> SENDING --accepted, also if held---------> SENT
 //!    |                |  ^-----not accepted, rate limited--- (waits for a retry)
 //!    |                |------rejected, given up------------> FAILED
 //!    |                '------no answer, sender died--------> UNKNOWN
@@ -266,6 +266,13 @@ impl Message {
         let done = Progress::default();
         match self.progress.after(end, schedule, jitter, now) {
             SendOutcome::Sent(id) => self.moved(MessageStatus::Sent, Some(id), None, done, now),
+            SendOutcome::Held(id) => {
+                let mut next = self.moved(MessageStatus::Sent, Some(id), None, done, now);
+                if let Some(part) = self.part_at_hand().and_then(|at| next.parts.get_mut(at)) {
+                    part.is_held = true;
+                }
+                next
+            }
             SendOutcome::Failed(error) => self.moved(MessageStatus::Failed, None, Some(error), done, now),
             SendOutcome::Unknown(error) => self.moved(MessageStatus::Unknown, None, Some(error), done, now),
             SendOutcome::Waits(progress) => self.moved(MessageStatus::Sending, None, None, progress, now),

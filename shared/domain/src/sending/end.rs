@@ -8,6 +8,8 @@ use crate::sending::throttle::LineThrottle;
 pub enum End {
     /// The provider accepted the part under this id.
     Sent(String),
+    /// The provider accepted the part under this id, and holds it until it knows the quality of the template.
+    Held(String),
     /// The provider rejected the part permanently, or it cannot be sent.
     Failed(PartError),
     /// The provider may have accepted the part.
@@ -24,13 +26,29 @@ pub enum End {
     NotCalled,
 }
 
+impl End {
+    /// The provider's id of the part, if the provider accepted it.
+    pub fn accepted_as(&self) -> Option<&String> {
+        match self {
+            Self::Sent(id) | Self::Held(id) => Some(id),
+            Self::Failed(_)
+            | Self::Unknown(_)
+            | Self::NotTaken
+            | Self::TemplatePaused
+            | Self::Throttled
+            | Self::LineThrottled(_)
+            | Self::NotCalled => None,
+        }
+    }
+}
+
 impl LineThrottle {
     /// The new throttle state of the line, if the outcome changes it. `self` is the state when the call was
     /// made.
     pub fn after(&self, end: &End) -> Option<Self> {
         match end {
             End::LineThrottled(slower) => Some(*slower),
-            End::Sent(_) if self.times > 0 => Some(Self { times: 0, ..*self }),
+            End::Sent(_) | End::Held(_) if self.times > 0 => Some(Self { times: 0, ..*self }),
             _ => None,
         }
     }

@@ -65,6 +65,11 @@ impl PartError {
         self.detail.as_deref()
     }
 
+    /// The place among several errors of one send: by the code, then what says more.
+    pub fn in_order(&self) -> impl Ord {
+        (&self.code, self.detail.is_none(), &self.detail)
+    }
+
     /// The code.
     pub fn as_str(&self) -> &str {
         &self.code

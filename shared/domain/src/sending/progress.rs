@@ -42,6 +42,8 @@ pub enum Standing {
 pub enum SendOutcome {
     /// The provider accepted the part under this id.
     Sent(String),
+    /// The provider accepted the part under this id, and holds it.
+    Held(String),
     /// The part is not sent and not retried.
     Failed(PartError),
     /// The outcome is unknown. The service does not retry by itself.
@@ -74,6 +76,7 @@ impl Progress {
         let not_calling = || Self { calling: None, ..self.clone() };
         match end {
             End::Sent(id) => SendOutcome::Sent(id),
+            End::Held(id) => SendOutcome::Held(id),
             End::Failed(error) => SendOutcome::Failed(error),
             End::Unknown(error) => SendOutcome::Unknown(error),
             End::NotCalled => SendOutcome::Waits(not_calling()),

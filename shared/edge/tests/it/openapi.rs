@@ -13,7 +13,7 @@ use domain::lead::{ConsentClaim, ConsentStatus, ConsentText, LandingUri, LeadNam
 use domain::media::{Attached, Declared, FileName, RULES};
 use domain::message::received::Received;
 use domain::message::summary::{Direction, Tally};
-use domain::message::{Draft, MessageType, SentBy};
+use domain::message::{Draft, MessageType, Priced, PricedBy, Pricing, SentBy};
 use domain::sending::PartError;
 use domain::settings::template::{
     AccountState, Button, ButtonKind, Card, Fault, FaultKind, FileKind, Filled, Filling,
@@ -520,6 +520,8 @@ fn message() -> Message {
         part.provider_message_id = Some("wamid.1".to_owned());
         part.error = Some(PartError::of("131026").because("Message undeliverable."));
         part.text = Some("Hello Ana".to_owned());
+        let pricing = Pricing::of(Some(true), Some("utility"), Some("regular")).unwrap();
+        part.pricing = Some(Priced { by: PricedBy::Delivered, pricing });
         part.delivered_at = Some(moment());
         part.read_at = Some(moment());
     }

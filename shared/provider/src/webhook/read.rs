@@ -10,6 +10,7 @@ mod message;
 mod values;
 
 use domain::ChannelId;
+use domain::message::Pricing;
 use serde_json::Value;
 
 use crate::webhook::pieces::{ENTRY_TIME, Piece};
@@ -92,7 +93,10 @@ fn status(item: &Value, contacts: &[Value]) -> Option<Item> {
         "sent" => StatusKind::Sent,
         "delivered" => StatusKind::Delivered,
         "read" | "played" => StatusKind::Read,
-        "failed" => StatusKind::Failed(item["errors"][0]["code"].as_i64()),
+        "failed" => {
+            let error = &item["errors"][0];
+            StatusKind::Failed { code: error["code"].as_i64(), detail: text(&error["error_data"]["details"]) }
+        }
         _ => return None,
     };
     Some(Item::Status(Status {
@@ -100,8 +104,13 @@ fn status(item: &Value, contacts: &[Value]) -> Option<Item> {
         part: text(&item["biz_opaque_callback_data"]),
         recipient: person(&item["recipient_id"], &item["recipient_user_id"], contacts),
         kind,
+        pricing: pricing(&item["pricing"]),
         at: moment(&item["timestamp"]).unwrap_or(LATEST),
     }))
+}
+
+fn pricing(pricing: &Value) -> Option<Pricing> {
+    Pricing::of(pricing["billable"].as_bool(), pricing["category"].as_str(), pricing["type"].as_str())
 }
 
 fn preference(item: &Value, contacts: &[Value]) -> Option<Preference> {

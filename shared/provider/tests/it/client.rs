@@ -42,7 +42,7 @@ fn hello() -> Outgoing {
 
 /// The end of a call that was not accepted.
 fn none(outcome: CallOutcome) -> Sent {
-    Sent { outcome, message_id: None, reached: Reached::default(), detail: None }
+    Sent { outcome, message_id: None, is_held: false, reached: Reached::default(), detail: None }
 }
 
 fn answered(status: u16, code: u32) -> CallOutcome {

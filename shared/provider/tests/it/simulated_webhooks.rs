@@ -1,5 +1,6 @@
 //! The reader understands everything that the simulated provider posts.
 
+use domain::message::Pricing;
 use domain::message::received::{Card, Degrees, ReceivedText, Said};
 use local::simulator::{self, SimulatedApp};
 use provider::webhook::{Content, Customer, Incoming, Item, StatusKind, Subject, TemplateNews, divide, read};
@@ -232,5 +233,7 @@ async fn a_status_names_the_part_that_the_send_named() {
             (answer["messages"][0]["id"].clone(), Some("c.m.0"))
         );
         assert_eq!(status.kind, StatusKind::Sent);
+        let pricing = Pricing::of(Some(false), Some("service"), Some("free_customer_service"));
+        assert_eq!(status.pricing, pricing);
     }
 }

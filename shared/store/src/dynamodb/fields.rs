@@ -18,8 +18,8 @@ use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName};
 use domain::media::FileMissing;
 use domain::media::{FileName, MediaState, SentAs};
-use domain::message::SentBy;
 use domain::message::received::{ChoiceKind, Forwarded, ReceivedText, ReferralField};
+use domain::message::{PricedBy, PricingWord, SentBy};
 use domain::sending::PartError;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
@@ -125,13 +125,14 @@ fields! {
         ChoiceKind ChoiceSource ConflictReason ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
         DisabledReason Email ErasureState EventType ExternalId FileKind FileMissing FileName FileType Forwarded
         JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus
-        OpenContent Override ParameterFormat ParameterValue PersonName Provider ProviderAppId ProviderUserId
+        OpenContent Override ParameterFormat ParameterValue PersonName PricedBy Provider ProviderAppId ProviderUserId
         ReferralField SaidBy SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin;
     Self::parse, expose => ReceiverKey SigningSecret;
     Self::parse, to_string => Threshold;
     |text| Ok(Self::of(text)), as_str => PartError PhoneKey;
     // It was cut to its own limit before.
     |text| Ok(Self::cut(text, Self::MAX)), as_str => ReceivedText;
+    |text| Self::cut(text).ok_or(Unfit::Value { reason: "a blank word" }), as_str => PricingWord;
     |text| Ok(Self::new(text)), expose => Secret;
     |text| Ok(text.to_owned()), clone => String;
     |text| Self::try_parse(text).map_err(|_| Unfit::NotAUuid), to_string => Uuid;

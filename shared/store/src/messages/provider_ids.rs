@@ -38,7 +38,7 @@ impl Store {
     /// row is kept as long as the message. If it cannot be written, this is logged: a status finds its part
     /// without it. One round trip, or none.
     pub async fn keep_provider_id(&self, of: &Message, part: usize, end: &End) {
-        let End::Sent(id) = end else { return };
+        let Some(id) = end.accepted_as() else { return };
         // An erasure finds the row by the id in the part.
         let fits = |had: &Option<String>| had.as_ref().is_none_or(|had| had == id);
         if !of.parts.get(part).is_some_and(|part| fits(&part.provider_message_id)) {
@@ -53,7 +53,7 @@ impl Store {
     /// Deletes the row of a part's id if the message was erased while the call was made: an erasure finds the
     /// row by the message. One round trip, or two.
     pub async fn drop_provider_id_if_erased(&self, of: &Message, end: &End) -> Result<(), StoreError> {
-        let End::Sent(id) = end else { return Ok(()) };
+        let Some(id) = end.accepted_as() else { return Ok(()) };
         match self.message(of.workspace_id, of.conversation, of.id).await? {
             Some(_) => Ok(()),
             None => self.drop_provider_id(of.workspace_id, id).await,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::media::Attached;
 use domain::message::received::Received;
 use domain::message::summary::Direction;
-use domain::message::{Content, SentBy};
+use domain::message::{Content, Priced, PricedBy, Pricing, PricingWord, SentBy};
 use domain::sending::{PartError, Progress};
 use domain::settings::template::{Parameters, Shown, TemplateContent};
 use domain::{
@@ -192,10 +192,34 @@ struct PartField {
     error: Option<PartError>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+    #[serde(rename = "held", default, skip_serializing_if = "std::ops::Not::not")]
+    is_held: bool,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    pricing: Option<Priced>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     delivered_at: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     read_at: Option<Timestamp>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Priced")]
+struct PricedField {
+    #[serde(with = "fields::text")]
+    by: PricedBy,
+    #[serde(flatten, with = "PricingField")]
+    pricing: Pricing,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Pricing")]
+struct PricingField {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    billable: Option<bool>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    category: Option<PricingWord>,
+    #[serde(rename = "type", with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    kind: Option<PricingWord>,
 }
 
 stored! {
@@ -204,6 +228,7 @@ stored! {
     Shown = ShownField,
     Recipient = RecipientField,
     Part = PartField,
+    Priced = PricedField,
     EntryRow = EntryRow,
     Counted = Counted,
 }
@@ -243,6 +268,11 @@ mod tests {
             provider_message_id: (index == 0).then(|| "wamid.1".to_owned()),
             error: (index == 1).then(|| PartError::of(PartError::NO_ANSWER).because("Nobody answered.")),
             text: (index == 1).then(|| "Hello Ana".to_owned()),
+            is_held: index == 1,
+            pricing: (index < 2).then(|| Priced {
+                by: PricedBy::Delivered,
+                pricing: Pricing::of((index == 0).then_some(true), Some("utility"), Some("regular")).unwrap(),
+            }),
             delivered_at: (index == 0).then_some(at),
             read_at: (index == 0).then_some(at.plus(Duration::from_millis(2))),
         };

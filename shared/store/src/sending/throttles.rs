@@ -54,7 +54,7 @@ impl Store {
         let set = "SET throttledUntil = :until, throttledTimes = :times, expiresAt = :expires";
         let write = Write::update(Table::Limits, key(keys::line_throttle(workspace, channel)), set)
             .when(match end {
-                End::Sent(_) => "throttledUntil = :until",
+                End::Sent(_) | End::Held(_) => "throttledUntil = :until",
                 _ => "attribute_not_exists(throttledUntil) OR throttledUntil < :until",
             })
             .bind(":until", n(until.as_millis()))

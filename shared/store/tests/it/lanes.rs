@@ -316,6 +316,7 @@ async fn delivered(lanes: &Lanes, seen: &Outbound) {
     let report = Report {
         provider_message_id: "wamid.1".to_owned(),
         kind: ReportKind::Delivered,
+        pricing: None,
         at: TestClock::START,
     };
     assert!(lanes.store().record_report(&seen.message, 0, &report).await.unwrap());

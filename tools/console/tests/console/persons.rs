@@ -123,7 +123,7 @@ async fn read(store: &Store, of: &Conversation, id: MessageId) {
         store.keep_provider_id(&outbound.message, part, &end).await;
         let step = |message: &Message| message.ended(end.clone(), &schedule, Jitter::NONE, store.now());
         let sent = store.record(&outbound, Duration::ZERO, step).await.unwrap().unwrap();
-        let report = Report { provider_message_id, kind: ReportKind::Read, at: store.now() };
+        let report = Report { provider_message_id, kind: ReportKind::Read, pricing: None, at: store.now() };
         assert!(store.record_report(&sent.message, part, &report).await.unwrap());
     }
     store.release_lane(&leased, Rest::Done, Duration::ZERO).await.unwrap();

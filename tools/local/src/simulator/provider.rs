@@ -26,7 +26,7 @@ use super::ledger::{Ledger, joined, now, path, since_epoch};
 use super::whatsapp::{self, Fault, Recipient};
 use files::{DOWNLOADS, Download, Files};
 use person::CustomerIds;
-use statuses::{Accepted, course};
+use statuses::{Accepted, course, message_status, pricing};
 use templates::{Changed, Templates};
 use webhooks::{NotPosted, Poster, Webhooks};
 
@@ -64,6 +64,8 @@ pub use webhooks::{Posted, SimulatedApp, WebhookState};
 /// | `0009` | sent, failed with error 131026 |
 /// | `0010` | read, sent, delivered, read, delivered, sent |
 /// | `0011` | sent, delivered, both before the answer |
+/// | `0013` | none; the answer says `held_for_quality_assessment` |
+/// | `0014` | failed with error 132015; the answer says `held_for_quality_assessment` |
 /// | any other | sent |
 #[derive(Debug)]
 pub struct Provider {
@@ -484,12 +486,12 @@ impl Messages {
             body: json!({
                 "messaging_product": "whatsapp",
                 "contacts": [contact],
-                "messages": [{ "id": id }],
+                "messages": [{ "id": id, "message_status": message_status(&to) }],
             }),
         };
         let callback_data = body["biz_opaque_callback_data"].as_str().map(str::to_owned);
         let (line, at) = (line.to_owned(), since_epoch().as_secs());
-        React::Accept(answered, Accepted { line, id, to, callback_data, at })
+        React::Accept(answered, Accepted { line, id, to, callback_data, pricing: pricing(body), at })
     }
 
     /// A number that is part of no other id.

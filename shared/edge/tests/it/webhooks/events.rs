@@ -13,12 +13,12 @@ use domain::media::FileMissing;
 
 use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName, Utm};
 use domain::media::{Attached, FileName, SentAs};
-use domain::message::Draft;
 use domain::message::arrival::Arrival;
 use domain::message::received::{
     Card, ChoiceKind, Degrees, Location, Order, OrderItem, Raw, Received, ReceivedContent, ReceivedText, Said,
 };
 use domain::message::summary::Tally;
+use domain::message::{Draft, Priced, PricedBy, Pricing};
 use domain::sending::PartError;
 use domain::webhook::DisabledReason;
 use domain::{
@@ -436,6 +436,8 @@ fn half_sent() -> Message {
     let mut said = Message { updated_at: at(95), ..said() };
     said.parts[0].status = MessageStatus::Delivered;
     said.parts[0].delivered_at = Some(at(94));
+    let pricing = Pricing::of(Some(false), Some("service"), Some("free_customer_service")).unwrap();
+    said.parts[0].pricing = Some(Priced { by: PricedBy::Delivered, pricing });
     said.parts[0].provider_message_id =
         Some("wamid.HBgLMzQ2MDAxMTEyMjIVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA".to_owned());
     said.parts[1].status = MessageStatus::Failed;

@@ -1,6 +1,7 @@
 //! What a piece says, as types.
 
 use domain::media::SentAs;
+use domain::message::Pricing;
 use domain::message::received::{Extras, ReceivedText, Said};
 use domain::{ChannelId, Reached, Timestamp};
 
@@ -59,6 +60,8 @@ pub struct Status {
     pub recipient: Customer,
     /// What happened.
     pub kind: StatusKind,
+    /// What the provider charges for the message, if the status says so.
+    pub pricing: Option<Pricing>,
     /// When it happened.
     pub at: Timestamp,
 }
@@ -72,8 +75,13 @@ pub enum StatusKind {
     Delivered,
     /// The customer read it, or played it.
     Read,
-    /// It was not delivered, with the provider's error code.
-    Failed(Option<i64>),
+    /// It was not delivered.
+    Failed {
+        /// The provider's error code.
+        code: Option<i64>,
+        /// What the provider says about it, in its words.
+        detail: Option<String>,
+    },
 }
 
 /// A message of a customer.

@@ -49,15 +49,18 @@ fn each_status_names_the_part_the_person_and_the_error() {
         ("delivered", StatusKind::Delivered),
         ("read", StatusKind::Read),
         ("played", StatusKind::Read),
-        ("failed", StatusKind::Failed(Some(131_026))),
+        ("failed", StatusKind::Failed { code: Some(131_026), detail: Some("Undeliverable.".to_owned()) }),
     ];
     for (word, kind) in rows {
         let item = json!({
             "id": "wamid.1", "status": word, "timestamp": "1792487728", "recipient_id": "34600111222",
-            "biz_opaque_callback_data": "part", "errors": [{ "code": 131_026, "title": "Undeliverable" }],
+            "biz_opaque_callback_data": "part",
+            "errors": [{ "code": 131_026, "title": "Undeliverable", "error_data": { "details": "Undeliverable." } }],
+            "pricing": { "billable": true, "category": "marketing", "type": "regular", "pricing_model": "PMP" },
         });
         let (id, part) = ("wamid.1".to_owned(), Some("part".to_owned()));
-        let expected = Status { id, part, recipient: ana(), kind, at: at() };
+        let pricing = Pricing::of(Some(true), Some("marketing"), Some("regular"));
+        let expected = Status { id, part, recipient: ana(), kind, pricing, at: at() };
         assert_eq!(items_of("statuses", &item), [Item::Status(expected)], "{word}");
     }
     for wrong in

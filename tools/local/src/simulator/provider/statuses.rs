@@ -14,6 +14,8 @@ pub(super) struct Accepted {
     pub(super) to: Recipient,
     /// `biz_opaque_callback_data` of the call.
     pub(super) callback_data: Option<String>,
+    /// What the provider charges for it.
+    pub(super) pricing: Value,
     /// Seconds since the epoch.
     pub(super) at: u64,
 }
@@ -32,23 +34,36 @@ enum Kind {
     Delivered,
     Read,
     Failed,
+    /// Failed, because the template was paused after it was accepted.
+    Paused,
 }
 
-use Kind::{Delivered, Failed, Read, Sent};
+use Kind::{Delivered, Failed, Paused, Read, Sent};
 
 const fn after(statuses: &'static [Kind]) -> Course {
     Course { statuses, is_before_answer: false }
 }
 
 /// The courses for the last four digits of a recipient.
-static COURSES: [(&str, Course); 5] = [
+static COURSES: [(&str, Course); 7] = [
     ("0007", after(&[Sent, Delivered])),
     ("0008", after(&[Sent, Delivered, Read])),
     ("0009", after(&[Sent, Failed])),
     ("0010", after(&[Read, Sent, Delivered, Read, Delivered, Sent])),
     ("0011", Course { statuses: &[Sent, Delivered], is_before_answer: true }),
+    ("0013", after(&[])),
+    ("0014", after(&[Paused])),
 ];
 static ONLY_SENT: Course = after(&[Sent]);
+
+/// The recipients whose messages the provider accepts and holds, as it does with a template whose quality it does not know yet.
+const HELD: [&str; 2] = ["0013", "0014"];
+
+/// The word for what the provider does with a message to this recipient that it accepts.
+pub(super) fn message_status(to: &Recipient) -> &'static str {
+    let is_held = HELD.iter().any(|digits| to.as_str().ends_with(digits));
+    if is_held { "held_for_quality_assessment" } else { "accepted" }
+}
 
 /// The course of a message to this recipient.
 pub(super) fn course(to: &Recipient) -> &'static Course {
@@ -62,13 +77,22 @@ impl Course {
     }
 }
 
+/// What a message costs: templates are charged, and within 24 hours of a customer's message everything else is free.
+pub(super) fn pricing(body: &Value) -> Value {
+    let (billable, category, kind) = match body["type"] == "template" {
+        true => (true, "utility", "regular"),
+        false => (false, "service", "free_customer_service"),
+    };
+    json!({ "billable": billable, "pricing_model": "PMP", "category": category, "type": kind })
+}
+
 /// As at Meta, a `failed` status names the recipient only as the call did, and has no contact beside it.
 fn change(kind: Kind, message: &Accepted) -> WebhookChange {
     let word = match kind {
         Sent => "sent",
         Delivered => "delivered",
         Read => "read",
-        Failed => "failed",
+        Failed | Paused => "failed",
     };
     let mut status = json!({ "id": message.id, "status": word, "timestamp": message.at.to_string() });
     if let Some(data) = &message.callback_data {
@@ -76,17 +100,22 @@ fn change(kind: Kind, message: &Accepted) -> WebhookChange {
     }
     let mut value = line::value(&message.line);
     let mut person = CustomerIds::of(&message.to);
-    if let Failed = kind {
+    if let Failed | Paused = kind {
         if let Recipient::Number(_) = message.to {
             person.user_id = None;
         }
+        let (code, title, details) = match kind {
+            Paused => (132_015, "Template is Paused", "The template is paused due to low quality."),
+            Sent | Delivered | Read | Failed => (131_026, "Message undeliverable", "Message Undeliverable."),
+        };
         status["errors"] = json!([{
-            "code": 131_026,
-            "title": "Message undeliverable",
-            "message": "Message undeliverable",
-            "error_data": { "details": "Message Undeliverable." },
+            "code": code,
+            "title": title,
+            "message": title,
+            "error_data": { "details": details },
         }]);
     } else {
+        status["pricing"] = message.pricing.clone();
         value["contacts"] = json!([person.contact(None)]);
     }
     if let Some(wa_id) = person.wa_id {
