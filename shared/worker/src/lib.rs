@@ -125,8 +125,12 @@ impl<'a> VisitLoop<'a> {
                 Ok(left) => left,
                 Err(error) => {
                     // The cause is likely still there in a moment. Without the release, the lane would also wait for
-                    // the end of the lease, and the next visit would count this one as a death.
-                    self.postpone(&leased).await;
+                    // the end of the lease, and the next visit would count this one as a death. But a release forgets
+                    // the visits that died, and this one may not have read yet what they wrote. So after a death, the
+                    // lease ends by itself.
+                    if leased.deaths == 0 {
+                        self.postpone(&leased).await;
+                    }
                     return Err(error);
                 }
             };

@@ -232,6 +232,20 @@ async fn a_lane_that_cannot_be_postponed_is_visited_after_its_lease_ends() {
 }
 
 #[tokio::test]
+async fn a_failed_visit_forgets_no_visit_that_died() {
+    let scene = Scene::start(1).await;
+    let lease = async || match scene.store().lease_lane(lane(1), LEASE).await.unwrap() {
+        Lease::Taken(leased) => leased.deaths,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(lease().await, 0, "this visit dies");
+    scene.db.clock().advance(LEASE + MOMENT);
+    assert_eq!(scene.visit(vec![Step::Fails]).await, (1, true));
+    scene.db.clock().advance(LEASE + MOMENT);
+    assert_eq!(lease().await, 2, "the next visit must know that one died, and counts the failed one too");
+}
+
+#[tokio::test]
 async fn a_visit_that_panics_does_not_affect_the_others() {
     let scene = Scene::start(3).await;
     let steps = vec![(1, vec![Step::Panics])];

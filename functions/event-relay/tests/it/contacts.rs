@@ -108,7 +108,7 @@ async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_five_rou
             r#""workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","type":"NORMAL","languageCode":"EN","#,
             r#""ownerId":"5e7f9a1b-3c5d-4e7f-8a9b-1c2d3e4f5a6b","#,
             r#""customAttributes":[{"key":"Interest","values":["Analytical engines"]},"#,
-            r#"{"key":"Tier","values":["Gold"]}],"providerUserIds":[],"#,
+            r#"{"key":"Tier","values":["Gold"]}],"externalId":null,"providerUserIds":[],"#,
             r#""createdAt":"2026-10-20T09:15:00.000Z","updatedAt":"2026-10-20T09:15:28.123Z"}}"#,
         )
     );

@@ -503,7 +503,7 @@ async fn statuses_with_different_prices_end_alike_in_every_order() {
 #[tokio::test]
 async fn a_held_part_is_sent_and_fails_with_the_words_of_the_provider_if_its_template_is_paused() {
     let held = End::Held(WAMID.to_owned());
-    let scene = Scene::with(&[held.clone()]).await;
+    let scene = Scene::with(std::slice::from_ref(&held)).await;
     let part = scene.part().await;
     assert_eq!(
         (part.status, part.is_held, part.provider_message_id.as_deref()),

@@ -4,7 +4,7 @@ use domain::Timestamp;
 use domain::lead::captcha::CaptchaAnswer as Solution;
 use leads::captcha::Unreachable;
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 
@@ -122,7 +122,9 @@ fn every_input_is_answered_with_a_status_of_the_specification() {
         says(),
     );
     let seen = std::cell::RefCell::new(std::collections::BTreeMap::<u64, usize>::new());
-    let mut runner = TestRunner::new(Config { failure_persistence: None, cases: 400, ..Config::default() });
+    // The same inputs in each run: among 400 random ones, a rare status is sometimes missing.
+    let config = Config { failure_persistence: None, cases: 400, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let outcome = runner.run(&strategy, |(method, spoiled, headers, query, says)| {
         site.captcha().says.replace(says);
         *number.borrow_mut() += 1;

@@ -7,7 +7,7 @@ use harness::Death;
 use tokio::sync::Notify;
 
 use crate::reactions::Reaction;
-use crate::world::{LEASE, RESCUE, World, event, secs};
+use crate::world::{LEASE, RESCUE, World, event, message, secs};
 
 #[tokio::test]
 async fn a_delivery_survives_a_crash_at_any_step() {
@@ -28,6 +28,21 @@ async fn a_delivery_survives_a_crash_at_any_step() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_retry_that_a_dead_visit_recorded_is_found_after_a_visit_that_failed() {
+    let world = World::start().await;
+    world.receivers.answer(500);
+    // It records the attempt with its next time, and dies before the release, which would write that time into the lane.
+    assert!(!world.die(5, Death::Before).await);
+    assert_eq!(world.states([1]).await, [(DeliveryState::Pending, 1)]);
+    world.pass(LEASE + secs(1));
+    world.db.fail("Query", harness::Fault::Throttled, 3);
+    assert_eq!(world.run(&[message()]).await, ["0"]);
+    world.receivers.always_answer(200);
+    world.to_rest().await;
+    assert_eq!(world.states([1]).await, [(DeliveryState::Delivered, 2)]);
 }
 
 /// A lane with due deliveries, fresh and late. Some of their posts fail, some without an answer.

@@ -64,8 +64,8 @@ pub use webhooks::{Posted, SimulatedApp, WebhookState};
 /// | `0009` | sent, failed with error 131026 |
 /// | `0010` | read, sent, delivered, read, delivered, sent |
 /// | `0011` | sent, delivered, both before the answer |
-/// | `0013` | none; the answer says `held_for_quality_assessment` |
-/// | `0014` | failed with error 132015; the answer says `held_for_quality_assessment` |
+/// | `9013` | none; the answer says `held_for_quality_assessment` |
+/// | `9014` | failed with error 132015; the answer says `held_for_quality_assessment` |
 /// | any other | sent |
 #[derive(Debug)]
 pub struct Provider {

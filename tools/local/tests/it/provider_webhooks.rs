@@ -200,7 +200,7 @@ async fn the_last_digits_of_the_recipient_select_the_statuses_and_their_order() 
         ("0009", &["sent", "failed"]),
         ("0010", &["read", "sent", "delivered", "read", "delivered", "sent"]),
         ("0011", &["sent", "delivered"]),
-        ("0014", &["failed"]),
+        ("9014", &["failed"]),
     ];
     for (digits, expected) in rows {
         let (provider, app) = provider_and_app(1).await;
@@ -229,7 +229,7 @@ async fn the_last_digits_of_the_recipient_select_the_statuses_and_their_order() 
             let named = (change(webhook).get("contacts"), status.get("recipient_user_id"));
             let expected = (!is_failed).then(|| (contacts, json!(user_id)));
             assert_eq!(named, (expected.as_ref().map(|all| &all.0), expected.as_ref().map(|all| &all.1)));
-            let code = if digits == "0014" { 132_015 } else { 131_026 };
+            let code = if digits == "9014" { 132_015 } else { 131_026 };
             assert_eq!(status["errors"][0]["code"].as_u64(), is_failed.then_some(code), "{status}");
             let category = (!is_failed).then_some("service");
             assert_eq!(status["pricing"]["category"].as_str(), category, "{status}");
@@ -242,8 +242,8 @@ async fn a_message_to_0013_and_to_0014_is_accepted_and_held() {
     let (provider, _app) = provider_and_app(0).await;
     for (digits, word) in [
         ("0101", "accepted"),
-        ("0013", "held_for_quality_assessment"),
-        ("0014", "held_for_quality_assessment"),
+        ("9013", "held_for_quality_assessment"),
+        ("9014", "held_for_quality_assessment"),
     ] {
         let answer = send(&provider, json!({ "to": format!("+1202555{digits}") })).await;
         assert_eq!(answer["messages"][0]["message_status"], word, "{digits}");

@@ -51,13 +51,13 @@ static COURSES: [(&str, Course); 7] = [
     ("0009", after(&[Sent, Failed])),
     ("0010", after(&[Read, Sent, Delivered, Read, Delivered, Sent])),
     ("0011", Course { statuses: &[Sent, Delivered], is_before_answer: true }),
-    ("0013", after(&[])),
-    ("0014", after(&[Paused])),
+    ("9013", after(&[])),
+    ("9014", after(&[Paused])),
 ];
 static ONLY_SENT: Course = after(&[Sent]);
 
 /// The recipients whose messages the provider accepts and holds, as it does with a template whose quality it does not know yet.
-const HELD: [&str; 2] = ["0013", "0014"];
+const HELD: [&str; 2] = ["9013", "9014"];
 
 /// The word for what the provider does with a message to this recipient that it accepts.
 pub(super) fn message_status(to: &Recipient) -> &'static str {
