@@ -140,7 +140,7 @@ LEADING_KEYS = {
     ("contacts", "workspaces"): {"*#A", "*#P", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#J"} | HASH | PERSON_KEY,
     ("conversations", "secrets"): CURSOR_KEYS,
     ("conversations", "workspaces"): {"*#L", "*#M", "*#MV", "*#R#*", "*#T", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#E#*", "*#P#*"} | HASH,
-    ("event-relay", "leads"): {"*#L#*", "any"},  # any: the stream
+    ("event-relay", "leads"): {"*#L#*"},
     ("event-relay", "workspaces"): {"*#H", "*#A", "*#W"},
     ("files", "workspaces"): {"*#W"} | HASH,
     ("inbox", "leads"): {"*#O"}
