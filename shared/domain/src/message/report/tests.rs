@@ -160,6 +160,9 @@ fn priced(kind: ReportKind, pricing: Pricing) -> Report {
     Report { pricing: Some(pricing), ..report(kind, 0) }
 }
 
+/// The status whose report gave the price, and the price.
+type Priced<'a> = Option<(PricedBy, &'a Pricing)>;
+
 #[test]
 fn the_pricing_is_that_of_the_most_advanced_status_and_of_two_the_lesser() {
     use MessageStatus::{Delivered, Failed, Sent, Unknown};
@@ -168,7 +171,7 @@ fn the_pricing_is_that_of_the_most_advanced_status_and_of_two_the_lesser() {
     let (sent, delivered, read) = (ReportKind::Sent, ReportKind::Delivered, ReportKind::Read);
     let of = |kind: &ReportKind, pricing: &Pricing| priced(kind.clone(), pricing.clone());
     let without = |kind: &ReportKind| report(kind.clone(), 0);
-    let rows: Vec<(MessageStatus, Vec<Report>, Option<(PricedBy, &Pricing)>)> = vec![
+    let rows: Vec<(MessageStatus, Vec<Report>, Priced<'_>)> = vec![
         (Unknown, vec![of(&sent, &dear)], Some((PricedBy::Sent, &dear))),
         // The part is not written for it.
         (Sent, vec![of(&sent, &dear)], None),
