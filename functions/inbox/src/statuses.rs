@@ -86,11 +86,7 @@ fn report(status: &Status, received_at: Timestamp) -> Report {
         StatusKind::Read => ReportKind::Read,
         StatusKind::Failed { code, detail } => {
             let code = code.map_or_else(|| PartError::NOT_DELIVERED.to_owned(), |code| code.to_string());
-            let error = PartError::of(code);
-            ReportKind::Failed(match detail {
-                Some(detail) => error.because(detail),
-                None => error,
-            })
+            ReportKind::Failed(PartError::of(code).because_of(detail.as_deref()))
         }
     };
     let (pricing, at) = (status.pricing.clone(), status.at.min(received_at));

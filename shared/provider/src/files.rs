@@ -22,7 +22,7 @@ use rustls::RootCertStore;
 use serde_json::Value;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
-use crate::bearer;
+use crate::{BROKE_OFF, NO_OBJECT, bearer, read_answer};
 
 /// The hosts on which the provider keeps files: each of these names and the names below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,14 +167,13 @@ impl FileClient {
         }
         let response = get(&self.graph, url, token).await?;
         let status = response.status().as_u16();
-        let answer = read_answer(response, Self::MAX_DESCRIPTION).await?;
+        let answer = read_answer(response, Self::MAX_DESCRIPTION).await.map_err(NotFetched::NotNow)?;
         let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
         match status {
             200..=299 => {
                 Described::read(&answer).ok_or(NotFetched::NotNow("the provider's answer names no URL"))
             }
-            // The Graph API's code of an object that does not exist.
-            400 if answer["error"]["code"] == 100 => Err(NotFetched::Missing(FileMissing::Gone)),
+            400 if answer["error"]["code"] == NO_OBJECT => Err(NotFetched::Missing(FileMissing::Gone)),
             status => Err(refused(status)),
         }
     }
@@ -216,7 +215,7 @@ impl FileClient {
     }
 }
 
-const BROKEN: NotFetched = NotFetched::NotNow("the provider's answer broke off");
+const BROKEN: NotFetched = NotFetched::NotNow(BROKE_OFF);
 const NOT_WRITTEN: NotFetched = NotFetched::NotNow("the bytes cannot be written");
 
 /// The provider's description of a file.
@@ -267,18 +266,6 @@ fn refused(status: u16) -> NotFetched {
         300..=399 => NotFetched::NotNow("the provider redirects"),
         _ => NotFetched::NotNow("the provider failed"),
     }
-}
-
-/// Reads an answer up to a number of bytes.
-async fn read_answer(mut response: Response, most: usize) -> Result<Vec<u8>, NotFetched> {
-    let mut answer = vec![];
-    while let Some(chunk) = response.chunk().await.map_err(|_| BROKEN)? {
-        answer.extend_from_slice(&chunk);
-        if answer.len() > most {
-            return Err(NotFetched::NotNow("the provider's answer is too long"));
-        }
-    }
-    Ok(answer)
 }
 
 #[cfg(test)]

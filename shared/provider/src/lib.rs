@@ -16,6 +16,7 @@ use std::future::Future;
 
 use domain::sending::{End, PartError};
 use domain::{Address, ChannelId, LineThrottle, PartId, Reached, Secret};
+use reqwest::Response;
 use reqwest::header::HeaderValue;
 
 pub use body::Outgoing;
@@ -70,10 +71,7 @@ impl Sent {
             },
             Meaning::Failed => {
                 let error = PartError::of(code(self.outcome));
-                End::Failed(match self.detail {
-                    Some(detail) => error.because(detail),
-                    None => error,
-                })
+                End::Failed(error.because_of(self.detail))
             }
             Meaning::Unknown => unknown,
             Meaning::Retry => End::NotTaken,
@@ -111,4 +109,20 @@ fn bearer(token: &Secret) -> Option<HeaderValue> {
     let mut bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose())).ok()?;
     bearer.set_sensitive(true);
     Some(bearer)
+}
+
+/// The Graph API's code of an object that does not exist.
+const NO_OBJECT: u64 = 100;
+const BROKE_OFF: &str = "the provider's answer broke off";
+
+/// Reads an answer up to a number of bytes, or says why it is not whole.
+async fn read_answer(mut response: Response, most: usize) -> Result<Vec<u8>, &'static str> {
+    let mut answer = vec![];
+    while let Some(chunk) = response.chunk().await.map_err(|_| BROKE_OFF)? {
+        answer.extend_from_slice(&chunk);
+        if answer.len() > most {
+            return Err("the provider's answer is too long");
+        }
+    }
+    Ok(answer)
 }

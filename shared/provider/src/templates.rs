@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! GET {graph}/{version}/{account}/message_templates?fields=...&limit=100&after=... -> { data, paging }
-//! GET {graph}/{version}/{template}?fields=... -> one of them
 //! ```
 
 use std::time::Duration;
@@ -16,8 +15,8 @@ use rustls::RootCertStore;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::bearer;
 use crate::components::read_form;
+use crate::{NO_OBJECT, bearer, read_answer};
 
 /// Reads the templates of business accounts. Plain HTTP is for simulators.
 #[derive(Clone, Debug)]
@@ -56,8 +55,6 @@ pub enum NotRead {
 
 /// The Graph API's codes of a token that does not hold, or that lacks a right.
 const REFUSALS: [u64; 3] = [10, 190, 200];
-/// The Graph API's code of an object that does not exist.
-const NO_OBJECT: u64 = 100;
 /// What a template's list shows.
 const FIELDS: &str = "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason,\
     message_send_ttl_seconds";
@@ -90,8 +87,11 @@ impl TemplateClient {
         token: &Secret,
         after: Option<&str>,
     ) -> Result<TemplatePage, NotRead> {
-        let mut url = self.url(&[account.as_str(), "message_templates"]);
-        url.query_pairs_mut().append_pair("limit", &Self::PAGE.to_string());
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend([account.as_str(), "message_templates"]);
+        }
+        url.query_pairs_mut().append_pair("fields", FIELDS).append_pair("limit", &Self::PAGE.to_string());
         if let Some(after) = after {
             url.query_pairs_mut().append_pair("after", after);
         }
@@ -109,34 +109,15 @@ impl TemplateClient {
         })
     }
 
-    /// The template with this id of the provider. `None` if the answer is no template.
-    pub async fn one(&self, meta_id: &str, token: &Secret) -> Result<Option<Listed>, NotRead> {
-        Ok(listed(&self.get(self.url(&[meta_id]), token).await?))
-    }
-
-    fn url(&self, segments: &[&str]) -> Url {
-        let mut url = self.base.clone();
-        if let Ok(mut path) = url.path_segments_mut() {
-            path.extend(segments);
-        }
-        url.query_pairs_mut().append_pair("fields", FIELDS);
-        url
-    }
-
     async fn get(&self, url: Url, token: &Secret) -> Result<Value, NotRead> {
         let bearer = bearer(token)
             .ok_or(NotRead::Refused { code: REFUSALS[1], words: "the token is no header".to_owned() })?;
         let get = async {
             let response = self.http.get(url).header(AUTHORIZATION, bearer).send().await;
-            let mut response = response.map_err(|_| NotRead::NotNow("the provider did not answer".into()))?;
-            let (status, mut body) = (response.status().as_u16(), vec![]);
-            let broken = |_| NotRead::NotNow("the provider's answer broke off".into());
-            while let Some(chunk) = response.chunk().await.map_err(broken)? {
-                body.extend_from_slice(&chunk);
-                if body.len() > Self::MAX_READ {
-                    return Err(NotRead::NotNow("the provider's answer is too long".into()));
-                }
-            }
+            let response = response.map_err(|_| NotRead::NotNow("the provider did not answer".into()))?;
+            let status = response.status().as_u16();
+            let body = read_answer(response, Self::MAX_READ).await;
+            let body = body.map_err(|why| NotRead::NotNow(why.to_owned()))?;
             let body: Value = serde_json::from_slice(&body).unwrap_or_default();
             if (200..=299).contains(&status) { Ok(body) } else { Err(refused(status, &body)) }
         };

@@ -22,10 +22,10 @@ use domain::{
 use futures::future::try_join_all;
 use queue::Wake;
 use store::{LaneJob, NotifyResult};
-use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::output::Report;
+use crate::poll::Poll;
 use crate::refusal::Named;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
@@ -212,26 +212,20 @@ pub(crate) struct Waiting {
 }
 
 impl RequestedJob {
-    /// The first and the longest pause between two reads of a job. Each pause is twice as long as the one before.
-    const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(4)];
-
     /// The current state of the job, or its final state if the command waits for it.
     pub(crate) async fn job(&self, console: &Console, waiting: &Waiting) -> Result<RequestedJobView> {
-        let until = waiting.wait.map(|seconds| (seconds, Instant::now() + Duration::from_secs(seconds)));
-        let [mut pause, longest] = Self::PAUSES;
+        let mut poll = waiting.wait.map(|seconds| (seconds, Poll::within(seconds)));
         loop {
             let job = JobView::read(console, self.id, &self.slots).await?;
-            match until {
-                Some((seconds, until)) if job.state == JobState::Active => {
-                    if Instant::now() >= until {
-                        return Err(Refusal::NotDone { job: self.id, seconds });
+            match &mut poll {
+                Some((seconds, poll)) if job.state == JobState::Active => {
+                    if !poll.pause().await {
+                        return Err(Refusal::NotDone { job: self.id, seconds: *seconds });
                     }
-                    sleep(pause.min(until - Instant::now())).await;
-                    pause = longest.min(2 * pause);
                 }
                 _ => {
                     let (asked_before, is_unqueued) = (!self.is_new, self.unqueued > 0);
-                    return Ok(RequestedJobView { job, asked_before, is_unqueued, waited: until.is_some() });
+                    return Ok(RequestedJobView { job, asked_before, is_unqueued, waited: poll.is_some() });
                 }
             }
         }

@@ -41,6 +41,7 @@ mod opt_out;
 mod output;
 mod paging;
 mod person;
+mod poll;
 mod private;
 mod progress;
 mod provider;

@@ -60,6 +60,14 @@ impl PartError {
         Self { detail: Some(detail).filter(|detail| !is_blank(detail)), ..self }
     }
 
+    /// The same error with what is known about it, if anything is.
+    pub fn because_of(self, detail: Option<impl AsRef<str>>) -> Self {
+        match detail {
+            Some(detail) => self.because(detail),
+            None => self,
+        }
+    }
+
     /// What is known about the error besides its code, in one sentence or in the provider's words.
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()

@@ -45,10 +45,6 @@ impl From<&Option<PartError>> for ErrorFields {
 
 impl From<ErrorFields> for Option<PartError> {
     fn from(ErrorFields { error, error_detail }: ErrorFields) -> Self {
-        let error = PartError::of(error?);
-        Some(match error_detail {
-            Some(detail) => error.because(detail),
-            None => error,
-        })
+        Some(PartError::of(error?).because_of(error_detail))
     }
 }

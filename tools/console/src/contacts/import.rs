@@ -223,12 +223,7 @@ impl Import<'_> {
     ) -> Result<Option<ContactId>, StoreError> {
         let Some(email) = email else { return Ok(None) };
         let has = |contact: &Contact| contact.email.as_ref().is_some_and(|has| has.same_as(email));
-        if let Some(contact) = planned.values().find(|contact| has(contact)) {
-            return Ok(Some(contact.id));
-        }
-        let stored = self.console.store.contact_holding_email(self.workspace, email).await?;
-        // A contact that is planned without the address no longer has it.
-        Ok(stored.filter(|id| !planned.contains_key(id)))
+        holder(planned, has, self.console.store.contact_holding_email(self.workspace, email)).await
     }
 
     async fn holder_of_cellphone(
@@ -238,11 +233,7 @@ impl Import<'_> {
     ) -> Result<Option<ContactId>, StoreError> {
         let Some(cellphone) = cellphone else { return Ok(None) };
         let has = |contact: &Contact| contact.phone_keys().any(|key| key == cellphone.key());
-        if let Some(contact) = planned.values().find(|contact| has(contact)) {
-            return Ok(Some(contact.id));
-        }
-        let stored = self.console.store.contact_holding_cellphone(self.workspace, cellphone).await?;
-        Ok(stored.filter(|id| !planned.contains_key(id)))
+        holder(planned, has, self.console.store.contact_holding_cellphone(self.workspace, cellphone)).await
     }
 
     async fn holder_of_external_id(
@@ -252,12 +243,22 @@ impl Import<'_> {
     ) -> Result<Option<ContactId>, StoreError> {
         let Some(external_id) = external_id else { return Ok(None) };
         let has = |contact: &Contact| contact.external_id.as_ref() == Some(external_id);
-        if let Some(contact) = planned.values().find(|contact| has(contact)) {
-            return Ok(Some(contact.id));
-        }
-        let stored = self.console.store.contact_holding_external_id(self.workspace, external_id).await?;
-        Ok(stored.filter(|id| !planned.contains_key(id)))
+        holder(planned, has, self.console.store.contact_holding_external_id(self.workspace, external_id))
+            .await
     }
+}
+
+/// The contact that has an identity after the rows so far: a planned one, or else the stored one.
+async fn holder(
+    planned: &Planned,
+    has: impl Fn(&Contact) -> bool,
+    stored: impl Future<Output = Result<Option<ContactId>, StoreError>>,
+) -> Result<Option<ContactId>, StoreError> {
+    if let Some(contact) = planned.values().find(|contact| has(contact)) {
+        return Ok(Some(contact.id));
+    }
+    // A contact that is planned without the identity no longer has it.
+    Ok(stored.await?.filter(|id| !planned.contains_key(id)))
 }
 
 impl Taken {

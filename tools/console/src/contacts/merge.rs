@@ -1,15 +1,13 @@
 //! Makes one contact of two, as `POST /contacts/{contactId}/merge` does. The function `people` does the work.
 
-use std::time::Duration;
-
 use clap::Args;
 use domain::{ContactId, ContactRef, Merge, MergeRefusal, MergeState, WorkspaceId};
 use store::AskedMerge;
-use tokio::time::{Instant, sleep};
 
 use super::find::{id_of, known};
 use crate::arguments::{InWorkspace, contact_ref};
 use crate::output::Report;
+use crate::poll::Poll;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
@@ -77,13 +75,9 @@ async fn why_not(
     Refusal::NotMerged(reason)
 }
 
-/// The first and the longest pause between two reads. Each pause is twice as long as the one before.
-const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(4)];
-
 /// The merge once everything is moved, if that is within these seconds; `None` if it is over.
 async fn watch(console: &Console, of: Merge, seconds: u64) -> Result<Option<Merge>> {
-    let (store, until) = (&console.store, Instant::now() + Duration::from_secs(seconds));
-    let [mut pause, longest] = PAUSES;
+    let (store, mut poll) = (&console.store, Poll::within(seconds));
     loop {
         match store.running_merge(of.workspace_id, of.id).await? {
             Some(running) if running.state == MergeState::Moved => return Ok(Some(running)),
@@ -91,11 +85,9 @@ async fn watch(console: &Console, of: Merge, seconds: u64) -> Result<Option<Merg
             None if store.merged_into(of.workspace_id, of.merged).await?.is_some() => return Ok(None),
             None => return Err(Refusal::MergeWithoutEffect),
         }
-        if Instant::now() >= until {
+        if !poll.pause().await {
             return Err(Refusal::MergeNotDone { seconds });
         }
-        sleep(pause.min(until - Instant::now())).await;
-        pause = longest.min(2 * pause);
     }
 }
 

@@ -1,11 +1,10 @@
 //! Asks for the erasure of a person or for a preview, and watches it. The function `people` does the work.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use domain::{Erasure, ErasureId, Person, WorkspaceId};
-use tokio::time::{Instant, sleep};
 
+use crate::poll::Poll;
 use crate::refusal::Named;
 use crate::{Console, Refusal, Result};
 
@@ -57,19 +56,13 @@ async fn earlier(console: &Console, workspace: WorkspaceId, person: &Person) -> 
     Ok(erasures.into_iter().find(is_of))
 }
 
-/// The first and the longest pause between two reads. Each pause is twice as long as the one before.
-const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(4)];
-
 /// The erasure when it is over, if that is within these seconds.
 pub(crate) async fn watch(console: &Console, of: Erasure, seconds: u64) -> Result<Erasure> {
-    let until = Instant::now() + Duration::from_secs(seconds);
-    let ([mut pause, longest], mut erasure) = (PAUSES, of);
+    let (mut poll, mut erasure) = (Poll::within(seconds), of);
     while !erasure.is_over() {
-        if Instant::now() >= until {
+        if !poll.pause().await {
             return Err(Refusal::ErasureNotDone { erasure: erasure.id, seconds });
         }
-        sleep(pause.min(until - Instant::now())).await;
-        pause = longest.min(2 * pause);
         erasure = read(console, erasure.workspace_id, erasure.id).await?;
     }
     Ok(erasure)
