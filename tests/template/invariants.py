@@ -175,7 +175,7 @@ LEADING_KEYS = {
 # table -> (time-to-live attribute, stream view, {index: (keys, projection)})
 TABLES = {
     "workspaces": (None, "NEW_AND_OLD_IMAGES", {}),
-    "api-keys": ("expiresAt", None, {"byWorkspace": (["workspaceId S", "createdAt S"], "ALL")}),
+    "api-keys": ("expiresAt", None, {}),
     "limits": ("expiresAt", None, {}),
     "contacts": (
         None,

@@ -35,6 +35,7 @@ pub mod usage;
 pub mod webhook;
 mod words;
 
+pub use access::actor::Actor;
 pub use access::api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
 pub use choices::{ChoiceScope, Choices};

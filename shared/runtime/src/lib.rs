@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use aws_config::SdkConfig;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
+use aws_credential_types::provider::ProvideCredentials;
+use aws_credential_types::provider::error::CredentialsError;
 use domain::{Clock, Ids, Retention};
 use store::{Bucket, FailureBucket, Store, Tables};
 
@@ -55,6 +57,14 @@ impl Process {
         let settings = Settings::from_env();
         let aws = aws::tool_config(&settings).await?;
         Ok(Self { settings, stack, aws })
+    }
+
+    /// The id of the AWS access key with which the process works.
+    pub async fn access_key_id(&self) -> Result<String, CredentialsError> {
+        let Some(provider) = self.aws.credentials_provider() else {
+            return Err(CredentialsError::not_loaded("no credentials are configured"));
+        };
+        Ok(provider.provide_credentials().await?.access_key_id().to_owned())
     }
 
     /// A new DynamoDB client. Build it once.

@@ -561,6 +561,16 @@ pub(crate) fn api_key(sha256_hex: &str) -> (String, &'static str) {
     (sha256_hex.to_owned(), "K")
 }
 
+/// The copy of an API key by which lists and changes find it (table `api-keys`).
+pub(crate) fn api_key_copy(workspace: WorkspaceId, key: KeyId) -> (String, String) {
+    (api_keys(workspace), key.to_string())
+}
+
+/// The partition of the copies of the workspace's API keys (table `api-keys`).
+pub(crate) fn api_keys(workspace: WorkspaceId) -> String {
+    format!("{workspace}#I")
+}
+
 /// An event (table `webhooks`).
 pub(crate) fn event(workspace: WorkspaceId, event: EventId) -> (String, &'static str) {
     (format!("{workspace}#V#{event}"), "V")

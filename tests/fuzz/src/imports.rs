@@ -87,6 +87,7 @@ impl Bench {
         let queue = "http://queue.invalid";
         let connect = async |_| {
             let known = KnownStack {
+                operator: "fuzz".to_owned(),
                 streams: self.streams.clone(),
                 queues: Queues::default().with_webhooks(TestQueue::default().client(), queue, queue),
                 inbound: InboundQueue::new(TestQueue::default().client(), queue),

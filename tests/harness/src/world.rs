@@ -12,14 +12,14 @@ use domain::message::{Content, Draft};
 use domain::settings::template::{Form, NewTemplate, Parameters, Requested, Shown, TemplateContent};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
-    BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact,
-    ContactId, Conversation, ConversationId, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
-    EndpointUrl, EventFilter, External, FileType, KeyId, Lead, LeadRequest, Line, Lines, Media, MediaDigest,
-    Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override, Provider, ProviderApp,
-    ProviderAppId, ProviderUserId, Recipient, Scopes, Secret, Team, TeamId, Template, TemplateId,
-    TemplateScope, TrustedReceivers, User, UserId, UserIds, WebOrigin, WebhookEndpoint, Workspace,
-    WorkspaceId,
+    Actor, ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand,
+    BrandId, BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId,
+    Contact, ContactId, Conversation, ConversationId, Email, EndpointCaps, EndpointId, EndpointSecrets,
+    EndpointState, EndpointUrl, EventFilter, External, FileType, KeyId, Lead, LeadRequest, Line, Lines,
+    Media, MediaDigest, Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override, Provider,
+    ProviderApp, ProviderAppId, ProviderUserId, Recipient, Scopes, Secret, Team, TeamId, Template,
+    TemplateId, TemplateScope, TrustedReceivers, User, UserId, UserIds, WebOrigin, WebhookEndpoint,
+    Workspace, WorkspaceId,
 };
 use edge::Api;
 use runtime::Metrics;
@@ -106,6 +106,7 @@ impl World {
             scopes: done(Scopes::parse(scopes.iter().copied())),
             rate: RateLimit::DEFAULT,
             created_at: self.db.store().now(),
+            created_by: Actor::Operator("test".to_owned()),
             expires_at: None,
             revoked_at: None,
         };

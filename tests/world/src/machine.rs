@@ -210,6 +210,7 @@ impl Machine {
             desk: Desk {
                 store: parts.world.db.operator_store(parts.clock(), parts.ids.clone()),
                 stack: KnownStack {
+                    operator: "operator".to_owned(),
                     streams: parts.world.db.streams(),
                     queues: parts.queues(),
                     inbound: parts.inbox_queue(),

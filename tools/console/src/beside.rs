@@ -1,10 +1,12 @@
 //! The streams, queues and buckets of a stack.
 
 use clap::Args;
+use domain::Actor;
 use queue::{InboundQueue, NoQueue, Queues};
 use runtime::Process;
 use store::{Bucket, FailureBucket, Streams};
 
+use crate::refusal::deepest;
 use crate::{Refusal, Result};
 
 /// The stack's streams, queues and buckets. Only the verbs that need them look them up.
@@ -18,6 +20,8 @@ pub enum Beside {
 /// The streams, queues and buckets that verbs need.
 #[derive(Clone)]
 pub struct KnownStack {
+    /// The id of the operator's AWS access key.
+    pub operator: String,
     /// The streams of the tables.
     pub streams: Streams,
     /// The queues of webhook lanes. The sweeper processes lanes of other kinds.
@@ -42,6 +46,14 @@ pub(crate) struct Buckets {
 }
 
 impl Beside {
+    /// Who runs the command.
+    pub(crate) async fn operator(&self) -> Result<Actor> {
+        Ok(Actor::Operator(match self {
+            Self::OfStack(process) => operator_of(process).await?,
+            Self::Known(known) => known.operator.clone(),
+        }))
+    }
+
     /// The queues of webhook lanes.
     pub(crate) async fn queues(&self) -> Result<Queues, NoQueue> {
         match self {
@@ -83,7 +95,9 @@ impl Beside {
             Self::Known(known) => return Ok(KnownStack::clone(known)),
         };
         let media = named_or_found(named.media_bucket, process, MEDIA).await?;
+        let operator = operator_of(process).await?;
         Ok(KnownStack {
+            operator,
             streams: self.streams(),
             queues: self.queues().await?,
             inbound: self.inbound().await?,
@@ -91,6 +105,10 @@ impl Beside {
             failures: self.failures(named.bucket).await?,
         })
     }
+}
+
+async fn operator_of(process: &Process) -> Result<String> {
+    process.access_key_id().await.map_err(|error| Refusal::Unreachable(deepest(&error)))
 }
 
 /// A bucket of the template: its logical id, the output with its name, and the argument that sets its name.

@@ -1,10 +1,13 @@
 //! API keys: their format, scopes and validity.
 
+use std::time::Duration;
+
+use crate::access::actor::Actor;
 use crate::encoding::{base62, is_base62, random_base62, sha256_hex};
 use crate::ids::{KeyId, WorkspaceId};
 use crate::secret::Secret;
 use crate::text::{Unfit, operator_name};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 
 /// The text that a client sends in `x-api-key`: `msk_`, 32 random base62 characters and a checksum of 6
 /// characters.
@@ -67,6 +70,8 @@ pub struct ApiKey {
     pub rate: RateLimit,
     /// When the key was created.
     pub created_at: Timestamp,
+    /// Who created the key.
+    pub created_by: Actor,
     /// When the key expires, if it does.
     pub expires_at: Option<Timestamp>,
     /// When the key was revoked, if it was.
@@ -74,12 +79,18 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
+    /// How long lists still show an expired key.
+    const SHOWN_AFTER_EXPIRY: Duration = days(30);
+    /// How long lists still show a revoked key.
+    const SHOWN_AFTER_REVOCATION: Duration = days(400);
+
     /// Creates a key. Returns an error if the expiry is not in the future or the name is invalid.
     pub fn new(
         id: KeyId,
         workspace_id: WorkspaceId,
         name: &str,
         grant: Grant,
+        created_by: Actor,
         now: Timestamp,
     ) -> Result<Self, Unfit> {
         let Grant { scopes, rate, expires_at } = grant;
@@ -87,12 +98,34 @@ impl ApiKey {
             return Err(Unfit::Value { reason: "the expiry is in the past" });
         }
         let name = operator_name(name)?;
-        Ok(Self { id, workspace_id, name, scopes, rate, created_at: now, expires_at, revoked_at: None })
+        let created_at = now;
+        Ok(Self {
+            id,
+            workspace_id,
+            name,
+            scopes,
+            rate,
+            created_at,
+            created_by,
+            expires_at,
+            revoked_at: None,
+        })
     }
 
     /// Whether the key is valid at this time: not revoked and not expired.
     pub fn is_good(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| now < at)
+    }
+
+    /// Until when lists show the key. `None` = without limit: a key that neither expires nor is revoked.
+    pub fn shown_until(&self) -> Option<Timestamp> {
+        let revoked = self.revoked_at.map(|at| at.plus(Self::SHOWN_AFTER_REVOCATION));
+        revoked.or_else(|| self.expires_at.map(|at| at.plus(Self::SHOWN_AFTER_EXPIRY)))
+    }
+
+    /// The key, revoked now. `None` if it was revoked before.
+    pub fn revoked(&self, now: Timestamp) -> Option<Self> {
+        self.revoked_at.is_none().then(|| Self { revoked_at: Some(now), ..self.clone() })
     }
 }
 
@@ -251,6 +284,10 @@ impl Scopes {
 mod tests {
     use super::*;
 
+    fn operator() -> Actor {
+        Actor::Operator("AKIDOPERATOR".to_owned())
+    }
+
     fn token() -> ApiKeyToken {
         ApiKeyToken::from_entropy([1, 2, 3, u64::MAX, 5, 6, 7, 8])
     }
@@ -296,6 +333,7 @@ mod tests {
             scopes: Scopes::parse(["*"]).unwrap(),
             rate: RateLimit::DEFAULT,
             created_at: at(0),
+            created_by: operator(),
             expires_at: Some(at(1_000)),
             revoked_at: None,
         };
@@ -305,13 +343,32 @@ mod tests {
     }
 
     #[test]
+    fn an_expired_key_is_shown_for_30_days_and_a_revoked_one_for_400() {
+        let at = Timestamp::from_millis;
+        let nil = uuid::Uuid::nil();
+        let expiring = |expires_at: Option<Timestamp>| {
+            let grant = Grant { scopes: Scopes::parse(["*"]).unwrap(), rate: RateLimit::DEFAULT, expires_at };
+            ApiKey::new(KeyId::from_uuid(nil), WorkspaceId::from_uuid(nil), "k", grant, operator(), at(0))
+                .unwrap()
+        };
+        let (lasting, ending) = (expiring(None), expiring(Some(at(1_000))));
+        assert_eq!(lasting.shown_until(), None);
+        assert_eq!(ending.shown_until(), Some(at(1_000).plus(days(30))));
+        for key in [lasting, ending] {
+            let revoked = key.revoked(at(7)).unwrap();
+            assert_eq!(revoked.shown_until(), Some(at(7).plus(days(400))));
+            assert_eq!(revoked.revoked(at(8)), None, "the first revocation stays");
+        }
+    }
+
+    #[test]
     fn a_new_key_must_expire_in_the_future_and_its_rate_must_be_in_bounds() {
         let nil = uuid::Uuid::nil();
         let new = |expires_at: i64| {
             let expires_at = Some(Timestamp::from_millis(expires_at));
             let grant = Grant { scopes: Scopes::parse(["*"]).unwrap(), rate: RateLimit::DEFAULT, expires_at };
             let now = Timestamp::from_millis(1_000);
-            ApiKey::new(KeyId::from_uuid(nil), WorkspaceId::from_uuid(nil), "k", grant, now)
+            ApiKey::new(KeyId::from_uuid(nil), WorkspaceId::from_uuid(nil), "k", grant, operator(), now)
         };
         assert!(new(1_001).is_ok());
         assert!(new(1_000).is_err());

@@ -1,15 +1,16 @@
 //! API keys, stored under the SHA-256 of the key.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
-use domain::{ApiKey, KeyId, Scopes, Timestamp, WorkspaceId, WorkspaceState};
+use domain::{Actor, ApiKey, KeyId, Scopes, Timestamp, Unfit, WorkspaceId, WorkspaceState};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
-use crate::dynamodb::item::{PK, expiring, key, read, row, s, text};
-use crate::dynamodb::read::{Place, Query};
-use crate::dynamodb::write::{Write, Wrote};
+use crate::dynamodb::item::{Item, expiring, key, n, read, row, s, text};
+use crate::dynamodb::read::Place;
+use crate::dynamodb::write::{Transaction, TwoRoles, Write};
 use crate::settings::workspaces::state_of;
 use crate::{Store, StoreError, Table, keys};
 
@@ -34,50 +35,70 @@ impl Store {
         Ok((key, rows.take(&of_workspace).map_or(Ok(WorkspaceState::Enabled), state_of)?))
     }
 
-    /// All keys of the workspace, newest first, from the index `byWorkspace`. The index is eventually
-    /// consistent, so a key that was just created may be missing. Expired keys stay for 30 days, revoked keys
-    /// forever. One round trip for each megabyte.
+    /// All keys of the workspace, newest first. Expired keys stay for 30 days, revoked keys for 400. One round trip for
+    /// each megabyte.
     pub async fn api_keys(&self, workspace: WorkspaceId) -> Result<Vec<ApiKey>, StoreError> {
-        let rows = self.api_key_rows(workspace).await?;
-        Ok(rows.into_iter().map(|(_, key)| key).collect())
+        let mut keys: Vec<ApiKey> = self.partition(Table::ApiKeys, keys::api_keys(workspace)).await?;
+        keys.sort_by_key(|key| (Reverse(key.created_at), key.id));
+        Ok(keys)
     }
 
-    /// Stores a key under its SHA-256 (lower-case hex). Returns an error if another key has the same hash.
-    /// One round trip.
+    /// Stores a key under its SHA-256 (lower-case hex), with its copy. Returns an error if another key has the same hash.
+    /// One round trip, 4 write units.
     pub async fn create_api_key(&self, sha256_hex: &str, api_key: &ApiKey) -> Result<(), StoreError> {
-        let mut row = row(keys::api_key(sha256_hex), "apiKey", api_key)?;
-        if let Some(at) = api_key.expires_at {
-            row = expiring(row, at, Some(SHOWN_AFTER_EXPIRY));
-        }
-        if self.put_first(Table::ApiKeys, row).await? {
+        let [row, copy] = rows(sha256_hex, api_key)?;
+        let writes = [
+            Write::put(Table::ApiKeys, row).when_absent(),
+            // The id is new, so there is no such row.
+            Write::put(Table::ApiKeys, copy),
+        ];
+        if self.all_or_none(writes).await? {
             return Ok(());
         }
         Err(StoreError::Failed("another key has the same hash".into()))
     }
 
     /// Revokes a key. The table refuses it at once; a function that has it in memory refuses it within 30 s.
-    /// Two round trips.
+    /// Two round trips, 4 write units.
     pub async fn revoke_api_key(&self, workspace: WorkspaceId, id: KeyId) -> Result<Revoked, StoreError> {
-        let rows = self.api_key_rows(workspace).await?;
-        let Some((sha256_hex, _)) = rows.into_iter().find(|(_, key)| key.id == id) else {
+        let Some(copy) = self.get_item(Table::ApiKeys, keys::api_key_copy(workspace, id)).await? else {
             return Ok(Revoked::Unknown);
         };
-        let (pk, sk) = keys::api_key(&sha256_hex);
-        let revoke = Write::update(Table::ApiKeys, key((pk, sk)), "SET revokedAt = :now")
-            .when("attribute_exists(pk) AND attribute_not_exists(revokedAt)")
-            .bind(":now", s(self.now().to_string()));
-        match self.write(revoke).await? {
-            Wrote::Done(_) => Ok(Revoked::Done),
-            Wrote::Refused(Some(_)) => Ok(Revoked::Already),
-            Wrote::Refused(None) => Ok(Revoked::Unknown),
-        }
+        let sha256_hex = text(&copy, SHA256).to_owned();
+        let Some(revoked) = read::<ApiKey>(copy)?.revoked(self.now()) else {
+            return Ok(Revoked::Already);
+        };
+        let until = revoked.shown_until().map_or(0, Timestamp::as_seconds);
+        let revoke = |item| {
+            Write::update(Table::ApiKeys, item, "SET revokedAt = :now, expiresAt = :until")
+                .bind(":now", s(self.now().to_string()))
+                .bind(":until", n(until))
+        };
+        let row = revoke(key(keys::api_key(&sha256_hex)))
+            .when("attribute_exists(pk) AND attribute_not_exists(revokedAt)");
+        let copy = revoke(key(keys::api_key_copy(workspace, id))).when("attribute_exists(pk)");
+        let writes = Transaction::new().with(TwoRoles::Main, row).with(TwoRoles::Other, copy);
+        Ok(match self.transact(writes).await? {
+            Ok(()) => Revoked::Done,
+            Err(refusals) if refusals.iter().all(|refusal| refusal.found.is_some()) => Revoked::Already,
+            Err(_) => Revoked::Unknown,
+        })
     }
+}
 
-    async fn api_key_rows(&self, workspace: WorkspaceId) -> Result<Vec<(String, ApiKey)>, StoreError> {
-        let index = Query::by(Table::ApiKeys, Some("byWorkspace"), "workspaceId", workspace.to_string());
-        let rows = self.query_all(index.backward()).await?.into_iter();
-        rows.map(|item| Ok((text(&item, PK).to_owned(), read(item)?))).collect()
-    }
+/// The attribute of a copy that names the key's row.
+const SHA256: &str = "sha256";
+
+/// The row by which the authenticator finds the key, and its copy.
+fn rows(sha256_hex: &str, api_key: &ApiKey) -> Result<[Item; 2], StoreError> {
+    let mut copy = row(keys::api_key_copy(api_key.workspace_id, api_key.id), "apiKeyCopy", api_key)?;
+    copy.insert(SHA256.to_owned(), s(sha256_hex));
+    let row = row(keys::api_key(sha256_hex), "apiKey", api_key)?;
+    let expiring = |row| match api_key.shown_until() {
+        Some(until) => expiring(row, until, Some(Duration::ZERO)),
+        None => row,
+    };
+    Ok([row, copy].map(expiring))
 }
 
 /// The result of a revocation.
@@ -91,10 +112,7 @@ pub enum Revoked {
     Unknown,
 }
 
-/// How long lists still show an expired key.
-const SHOWN_AFTER_EXPIRY: Duration = Duration::from_secs(30 * 24 * 3600);
-
-/// `<sha256>` / `K`. `workspaceId` and `createdAt` are the keys of the index `byWorkspace`.
+/// `<sha256>` / `K`, and its copy `W#I` / key id with `sha256`.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "ApiKey", rename_all = "camelCase")]
 struct ApiKeyRow {
@@ -109,6 +127,8 @@ struct ApiKeyRow {
     rate: RateLimit,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
+    #[serde(with = "fields::Shaped::<ActorShape>")]
+    created_by: Actor,
     /// The key is refused from this moment on. `expiresAt`, the table's TTL, only deletes the row.
     #[serde(
         rename = "goodUntil",
@@ -127,6 +147,28 @@ struct RateFields {
     #[serde(rename = "rate")]
     per_second: u32,
     burst: u32,
+}
+
+/// Who made a change.
+#[derive(Serialize, Deserialize)]
+struct ActorShape {
+    #[serde(rename = "type")]
+    kind: String,
+    id: String,
+}
+
+impl From<&Actor> for ActorShape {
+    fn from(actor: &Actor) -> Self {
+        Self { kind: actor.kind().to_owned(), id: actor.id() }
+    }
+}
+
+impl TryFrom<ActorShape> for Actor {
+    type Error = Unfit;
+
+    fn try_from(stored: ActorShape) -> Result<Self, Unfit> {
+        Self::parse(&stored.kind, &stored.id)
+    }
 }
 
 stored! { ApiKey = ApiKeyRow }

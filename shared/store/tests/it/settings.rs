@@ -9,13 +9,13 @@ use domain::settings::template::{
 };
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
+    Actor, ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
     ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EventFilter, Ids, KeyId, Line, Lines,
     Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team, TeamId, Template,
     TemplateId, TemplateScope, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use domain::{TemplateCategory, TemplateStatus};
-use harness::{Fault, TestClock, TestDb, World, trips};
+use harness::{Death, Fault, TestClock, TestDb, World, trips};
 use store::{
     LineCreated, Revoked, Store, StoreError, Table, Tables, TemplateCreated, TemplateOwner, UserCreated,
 };
@@ -26,6 +26,10 @@ async fn with_workspace() -> (TestDb, Workspace) {
     let workspace = Workspace::new(id, "Aster", TestClock::START).unwrap();
     assert!(db.store().create_workspace(&workspace).await.unwrap());
     (db, workspace)
+}
+
+fn operator() -> Actor {
+    Actor::Operator("AKIDOPERATOR".to_owned())
 }
 
 fn user(workspace: &Workspace, ids: &dyn Ids, email: &str) -> User {
@@ -329,7 +333,8 @@ async fn a_key_is_read_back_unchanged_and_its_row_outlives_its_expiry_by_30_days
         expires_at: Some(TestClock::START.plus(std::time::Duration::from_millis(1))),
     };
     let key =
-        ApiKey::new(KeyId::generate(store.ids()), workspace.id, "CRM", grant, TestClock::START).unwrap();
+        ApiKey::new(KeyId::generate(store.ids()), workspace.id, "CRM", grant, operator(), TestClock::START)
+            .unwrap();
     store.create_api_key("abc", &key).await.unwrap();
     db.forget_calls();
     assert_eq!(store.api_key("abc").await.unwrap(), Some(key.clone()));
@@ -352,36 +357,128 @@ async fn a_key_is_read_back_unchanged_and_its_row_outlives_its_expiry_by_30_days
     assert_eq!(ttl, TestClock::START.as_seconds() + 30 * 24 * 3600);
 }
 
+fn key_named(store: &Store, workspace: &Workspace, name: &str) -> ApiKey {
+    let grant = Grant {
+        scopes: Scopes::parse(["contacts:read"]).unwrap(),
+        rate: RateLimit { per_second: 7, burst: 8 },
+        expires_at: None,
+    };
+    let id = KeyId::generate(store.ids());
+    ApiKey::new(id, workspace.id, name, grant, operator(), store.now()).unwrap()
+}
+
 #[tokio::test]
 async fn a_key_is_revoked_once_and_not_after_its_row_was_deleted() {
     for is_deleted in [false, true] {
         let (db, workspace) = with_workspace().await;
         let store = db.store();
-        let grant = Grant {
-            scopes: Scopes::parse(["contacts:read"]).unwrap(),
-            rate: RateLimit { per_second: 7, burst: 8 },
-            expires_at: None,
-        };
-        let id = KeyId::generate(store.ids());
-        let key = ApiKey::new(id, workspace.id, "CRM", grant, TestClock::START).unwrap();
+        let key = key_named(store, &workspace, "CRM");
         store.create_api_key("abc", &key).await.unwrap();
-        let held = db.hold("UpdateItem");
+        let held = db.hold("TransactWriteItems");
         let meanwhile = async {
-            db.begun("UpdateItem", 1).await;
+            db.begun("TransactWriteItems", 1).await;
             if is_deleted {
                 db.remove_row(Table::ApiKeys, "abc", "K");
             } else {
-                assert_eq!(store.revoke_api_key(workspace.id, id).await.unwrap(), Revoked::Done);
+                assert_eq!(store.revoke_api_key(workspace.id, key.id).await.unwrap(), Revoked::Done);
                 db.clock().advance(std::time::Duration::from_secs(1));
             }
             drop(held);
             db.rows(Table::ApiKeys)
         };
-        let (revoked, rows) = tokio::join!(store.revoke_api_key(workspace.id, id), meanwhile);
+        let (revoked, rows) = tokio::join!(store.revoke_api_key(workspace.id, key.id), meanwhile);
         let expected = if is_deleted { Revoked::Unknown } else { Revoked::Already };
         assert_eq!(revoked.unwrap(), expected);
         assert_eq!(db.rows(Table::ApiKeys), rows);
     }
+}
+
+/// The row of each key of the table without its key and kind, and that of its copy.
+fn keys_and_copies(db: &TestDb, workspace: &Workspace) -> [Vec<serde_json::Value>; 2] {
+    ["apiKey", "apiKeyCopy"].map(|kind| {
+        let mut rows = db.rows_of(Table::ApiKeys, kind);
+        for row in &mut rows {
+            let fields = row.as_object_mut().unwrap();
+            fields.remove("kind");
+            let (pk, sk) = (fields.remove("pk").unwrap(), fields.remove("sk").unwrap());
+            if kind == "apiKeyCopy" {
+                assert_eq!((&pk["S"], &sk), (&format!("{}#I", workspace.id).into(), &fields["keyId"]));
+            } else {
+                fields.insert("sha256".to_owned(), pk);
+            }
+        }
+        rows.sort_by_key(|row| row["sha256"].to_string());
+        rows
+    })
+}
+
+#[tokio::test]
+async fn a_key_and_its_copy_never_differ() {
+    for death in [Death::Before, Death::After] {
+        // One call makes a key; two revoke it.
+        for (calls, is_revoked) in [(0, false), (0, true), (1, true)] {
+            let (db, workspace) = with_workspace().await;
+            let store = db.store();
+            let (first, key) = (key_named(store, &workspace, "first"), key_named(store, &workspace, "CRM"));
+            store.create_api_key("aaa", &first).await.unwrap();
+            if is_revoked {
+                store.create_api_key("abc", &key).await.unwrap();
+            }
+            let act = async || match is_revoked {
+                true => {
+                    assert_ne!(store.revoke_api_key(workspace.id, key.id).await.unwrap(), Revoked::Unknown)
+                }
+                false => drop(store.create_api_key("abc", &key).await),
+            };
+            let mut dead = db.die_after(calls, death);
+            tokio::select! {
+                () = act() => panic!("nobody died"),
+                _ = &mut dead => {}
+            }
+            db.revive();
+            let [keys, copies] = keys_and_copies(&db, &workspace);
+            assert_eq!(keys, copies, "{calls} {death:?}");
+            act().await;
+            let [keys, copies] = keys_and_copies(&db, &workspace);
+            assert_eq!((keys.len(), &keys), (2, &copies), "{calls} {death:?}");
+            let listed = store.api_keys(workspace.id).await.unwrap();
+            let found = store.api_key("abc").await.unwrap().unwrap();
+            assert!(listed.contains(&found) && listed.contains(&first));
+            assert_eq!(found.revoked_at.is_some(), is_revoked);
+        }
+    }
+}
+
+#[tokio::test]
+async fn keys_are_listed_at_once_and_newest_first_and_a_revoked_one_for_400_days() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let day = std::time::Duration::from_secs(24 * 3600);
+    let (old, new) = (key_named(store, &workspace, "old"), {
+        db.clock().advance(std::time::Duration::from_secs(1));
+        key_named(store, &workspace, "new")
+    });
+    db.forget_calls();
+    store.create_api_key("aaa", &old).await.unwrap();
+    assert_eq!((trips(&db.calls()), db.calls()[0].write_units), (1, 4.0));
+    store.create_api_key("bbb", &new).await.unwrap();
+    db.forget_calls();
+    assert_eq!(store.api_keys(workspace.id).await.unwrap(), [new.clone(), old.clone()]);
+    assert_eq!(db.operations(), ["Query api-keys"]);
+    db.forget_calls();
+    assert_eq!(store.revoke_api_key(workspace.id, old.id).await.unwrap(), Revoked::Done);
+    assert_eq!(db.operations(), ["GetItem api-keys", "TransactWriteItems api-keys"]);
+    let other = WorkspaceId::generate(store.ids());
+    assert_eq!(store.revoke_api_key(other, new.id).await.unwrap(), Revoked::Unknown);
+    assert_eq!(store.api_keys(other).await.unwrap(), []);
+    let names = async || -> Vec<String> {
+        store.api_keys(workspace.id).await.unwrap().into_iter().map(|key| key.name).collect()
+    };
+    db.clock().advance(400 * day);
+    assert_eq!(names().await, ["new", "old"]);
+    assert!(!store.api_key("aaa").await.unwrap().unwrap().is_good(store.now()));
+    db.clock().advance(std::time::Duration::from_secs(1));
+    assert_eq!((names().await, store.api_key("aaa").await.unwrap()), (vec!["new".to_owned()], None));
 }
 
 #[tokio::test]

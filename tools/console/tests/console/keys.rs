@@ -31,6 +31,10 @@ async fn a_key_is_shown_once_and_then_listed_without_its_secret_value() {
       "apiKey": "msk_LiHWlxSkBDeybSpC1i0RRxBfrCNtHSY71lYJS2",
       "burst": 9,
       "createdAt": "2026-01-02T03:04:05.678Z",
+      "createdBy": {
+        "id": "AKIDOPERATOR",
+        "type": "OPERATOR"
+      },
       "expiresAt": "2027-01-31T00:00:00.000Z",
       "keyId": "00000000-0000-4000-8000-000000000004",
       "name": "CRM",
@@ -50,6 +54,10 @@ async fn a_key_is_shown_once_and_then_listed_without_its_secret_value() {
       {
         "burst": 9,
         "createdAt": "2026-01-02T03:04:05.678Z",
+        "createdBy": {
+          "id": "AKIDOPERATOR",
+          "type": "OPERATOR"
+        },
         "expiresAt": "2027-01-31T00:00:00.000Z",
         "keyId": "00000000-0000-4000-8000-000000000004",
         "lastUsedAt": null,
@@ -66,8 +74,8 @@ async fn a_key_is_shown_once_and_then_listed_without_its_secret_value() {
     let limiter = store::Limiter::new(desk.db.store().clone());
     limiter.admit(stored.workspace_id, stored.id, stored.rate).await.unwrap();
     assert_snapshot!(desk.run(&["key", "list", "--workspace", &workspace]).await.out, @"
-    KEY                                   NAME  SCOPES                        RATE            CREATED                   EXPIRES                   REVOKED  LAST USED
-    00000000-0000-4000-8000-000000000004  CRM   contacts:read contacts:write  5/s, 9 at once  2026-01-02T03:04:05.678Z  2027-01-31T00:00:00.000Z  -        2026-01-02T03:04:00.000Z
+    KEY                                   NAME  SCOPES                        RATE            CREATED                   EXPIRES                   REVOKED  CREATED BY             LAST USED
+    00000000-0000-4000-8000-000000000004  CRM   contacts:read contacts:write  5/s, 9 at once  2026-01-02T03:04:05.678Z  2027-01-31T00:00:00.000Z  -        OPERATOR AKIDOPERATOR  2026-01-02T03:04:00.000Z
     ");
 }
 
@@ -77,14 +85,15 @@ async fn people_are_told_to_save_the_key() {
     let ran = desk.run(&["key", "create", "--workspace", &workspace, "--name", "CRM", "--scope", "*"]).await;
     assert_eq!(ran.status, 0);
     assert_snapshot!(ran.out, @"
-    API key  msk_LiHWlxSkBDeybSpC1i0RRxBfrCNtHSY71lYJS2
-    key      00000000-0000-4000-8000-000000000004
-    name     CRM
-    scopes   *
-    rate     50/s, 100 at once
-    created  2026-01-02T03:04:05.678Z
-    expires  -
-    revoked  -
+    API key     msk_LiHWlxSkBDeybSpC1i0RRxBfrCNtHSY71lYJS2
+    key         00000000-0000-4000-8000-000000000004
+    name        CRM
+    scopes      *
+    rate        50/s, 100 at once
+    created     2026-01-02T03:04:05.678Z
+    expires     -
+    revoked     -
+    created by  OPERATOR AKIDOPERATOR
     ");
     assert_snapshot!(ran.err, @"Save the API key now: only its hash is stored, and it is not shown again.");
 }

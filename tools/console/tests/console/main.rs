@@ -155,6 +155,7 @@ fn console_of(
     let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
     let (fast, slow) = ("http://queue.invalid/fast", "http://queue.invalid/slow");
     let beside = Beside::Known(Box::new(KnownStack {
+        operator: "AKIDOPERATOR".to_owned(),
         streams: db.streams(),
         queues: Queues::default().with_webhooks(queue.client(), fast, slow),
         inbound: InboundQueue::new(queue.client(), "http://queue.invalid/inbox"),
