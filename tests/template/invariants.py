@@ -207,6 +207,7 @@ TABLES = {
     ),
     "webhooks": ("expiresAt", None, {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY")}),
     "secrets": (None, None, {}),
+    "audit": ("expiresAt", None, {}),
 }
 
 WORKSPACE = "/service/api/v1/workspaces/{workspaceId}"

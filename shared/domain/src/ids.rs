@@ -130,6 +130,8 @@ uuid_ids! {
     ErasureId;
     /// A job about a person: an erasure, a preview or a merge. It is a lane.
     PersonJobId;
+    /// An entry of a workspace's audit log.
+    AuditEntryId;
     /// A captured lead: the `requestId` in the response to the visitor's browser.
     LeadId;
 }

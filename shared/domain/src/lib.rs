@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod attribute;
+pub mod audit;
 pub mod choices;
 mod chunks;
 pub mod contact;
@@ -35,9 +36,10 @@ pub mod usage;
 pub mod webhook;
 mod words;
 
-pub use access::actor::Actor;
+pub use access::actor::{Actor, Author};
 pub use access::api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
+pub use audit::{AuditAction, AuditEntry, AuditFilter};
 pub use choices::{ChoiceScope, Choices};
 pub use chunks::chunks_within;
 pub use contact::address::{Address, ProviderUserId, Reached, UserIds, WaId};
@@ -49,9 +51,9 @@ pub use conversation::{
 };
 pub use error_chain::error_chain;
 pub use ids::{
-    AttributeId, BrandId, BusinessAccountId, ChannelId, ClosedValueId, ContactId, ConversationId, EndpointId,
-    ErasureId, EventId, Ids, JobId, KeyId, LeadId, MediaId, MessageId, PersonJobId, TeamId, TemplateId,
-    UserId, WorkspaceId,
+    AttributeId, AuditEntryId, BrandId, BusinessAccountId, ChannelId, ClosedValueId, ContactId,
+    ConversationId, EndpointId, ErasureId, EventId, Ids, JobId, KeyId, LeadId, MediaId, MessageId,
+    PersonJobId, TeamId, TemplateId, UserId, WorkspaceId,
 };
 pub use inbound::app::{ProviderApp, ProviderAppId};
 pub use inbound::keywords::Keywords;

@@ -1,6 +1,7 @@
-//! Access control: API keys, rate limits, idempotency keys, the keys that encrypt cursors, and the person key.
+//! Access control: API keys, the audit log, rate limits, idempotency keys, the keys that encrypt cursors, and the person key.
 
 pub(crate) mod api_keys;
+pub(crate) mod audit;
 pub(crate) mod cursor_keys;
 pub(crate) mod idempotency;
 pub(crate) mod limiter;

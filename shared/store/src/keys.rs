@@ -10,10 +10,10 @@
 use domain::contact::conflict::Conflict;
 use domain::contact::search::{PHONE_PREFIX, PhoneEnd};
 use domain::{
-    AttributeId, BrandId, BusinessAccountId, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
-    EndpointId, ErasureId, EventId, ExternalId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId,
-    PersonJobId, PhoneKey, ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp,
-    UserId, WorkspaceId,
+    AttributeId, AuditEntryId, BrandId, BusinessAccountId, ChannelId, ContactId, ConversationId,
+    ConversationStatus, Email, EndpointId, ErasureId, EventId, ExternalId, JobId, KeyId, LaneId, LaneKind,
+    LeadId, MediaId, MessageId, PersonJobId, PhoneKey, ProviderAppId, ProviderUserId, Slot, TeamId,
+    TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
 };
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
@@ -569,6 +569,16 @@ pub(crate) fn api_key_copy(workspace: WorkspaceId, key: KeyId) -> (String, Strin
 /// The partition of the copies of the workspace's API keys (table `api-keys`).
 pub(crate) fn api_keys(workspace: WorkspaceId) -> String {
     format!("{workspace}#I")
+}
+
+/// The workspace's audit log, newest first (table `audit`).
+pub(crate) fn audit_log(workspace: WorkspaceId) -> String {
+    workspace.to_string()
+}
+
+/// An entry of the audit log (table `audit`).
+pub(crate) fn audit_entry(workspace: WorkspaceId, at: Timestamp, entry: AuditEntryId) -> (String, String) {
+    (audit_log(workspace), newest_first(at, entry))
 }
 
 /// An event (table `webhooks`).

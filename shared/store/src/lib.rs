@@ -30,7 +30,7 @@ mod tables;
 mod webhooks;
 
 pub use access::api_keys::Revoked;
-
+pub use access::audit::audit_position;
 pub use access::idempotency::{IdempotencyKey, StoredAnswer};
 pub use access::limiter::{Admission, Limiter};
 pub use contacts::choices::ChoicesSeen;

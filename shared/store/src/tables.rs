@@ -25,11 +25,13 @@ pub enum Table {
     Webhooks,
     /// Secrets of the service and of webhook endpoints.
     Secrets,
+    /// The audit logs of workspaces.
+    Audit,
 }
 
 impl Table {
     /// All tables.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Workspaces,
         Self::ApiKeys,
         Self::Limits,
@@ -40,6 +42,7 @@ impl Table {
         Self::Leads,
         Self::Webhooks,
         Self::Secrets,
+        Self::Audit,
     ];
 
     /// The table's name after the stack's name and the dash.
@@ -55,6 +58,7 @@ impl Table {
             Self::Leads => "leads",
             Self::Webhooks => "webhooks",
             Self::Secrets => "secrets",
+            Self::Audit => "audit",
         }
     }
 }
@@ -62,7 +66,7 @@ impl Table {
 /// The tables of one deployment.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    names: Arc<[(Table, String); 10]>,
+    names: Arc<[(Table, String); 11]>,
 }
 
 impl Tables {
@@ -97,7 +101,8 @@ mod tests {
                 "messaging-media",
                 "messaging-leads",
                 "messaging-webhooks",
-                "messaging-secrets"
+                "messaging-secrets",
+                "messaging-audit"
             ]
         );
     }

@@ -111,7 +111,7 @@ impl World {
             revoked_at: None,
         };
         change(&mut key);
-        done(self.db.store().create_api_key(&token.sha256_hex(), &key).await);
+        done(self.db.store().create_api_key(&token.sha256_hex(), &key, None).await);
         token.expose().to_owned()
     }
 

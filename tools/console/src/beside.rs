@@ -1,7 +1,7 @@
 //! The streams, queues and buckets of a stack.
 
 use clap::Args;
-use domain::Actor;
+use domain::{Actor, Author};
 use queue::{InboundQueue, NoQueue, Queues};
 use runtime::Process;
 use store::{Bucket, FailureBucket, Streams};
@@ -47,11 +47,12 @@ pub(crate) struct Buckets {
 
 impl Beside {
     /// Who runs the command.
-    pub(crate) async fn operator(&self) -> Result<Actor> {
-        Ok(Actor::Operator(match self {
+    pub(crate) async fn operator(&self) -> Result<Author> {
+        let id = match self {
             Self::OfStack(process) => operator_of(process).await?,
             Self::Known(known) => known.operator.clone(),
-        }))
+        };
+        Ok(Author { actor: Actor::Operator(id), request_id: None })
     }
 
     /// The queues of webhook lanes.

@@ -77,18 +77,19 @@ async fn create(console: &Console, wanted: &Create) -> Result<Report> {
         expires_at: wanted.expires.map(|expires| expires.ahead(store.now())),
     };
     let id = KeyId::generate(store.ids());
-    let by = console.beside.operator().await?;
+    let by = console.beside.operator().await?.actor;
     let key = ApiKey::new(id, workspace.id, &wanted.name, grant, by, store.now())
         .map_err(unfit("The key cannot be created"))?;
     let token = ApiKeyToken::from_entropy(console.numbers());
-    store.create_api_key(&token.sha256_hex(), &key).await?;
+    store.create_api_key(&token.sha256_hex(), &key, None).await?;
     let view = View::new().text("apiKey", "API key", token.expose()).and(view(&key));
     Ok(Report::from(view).remark("Save the API key now: only its hash is stored, and it is not shown again."))
 }
 
 async fn revoke(console: &Console, within: &InWorkspace, key: KeyId) -> Result<View> {
     let workspace = console.workspace(within).await?;
-    match console.store.revoke_api_key(workspace.id, key).await? {
+    let by = console.beside.operator().await?;
+    match console.store.revoke_api_key(workspace.id, key, &by).await? {
         Revoked::Done | Revoked::Already => {
             Ok(View::new().text("keyId", "revoked key", key).json("revoked", true))
         }

@@ -10,6 +10,7 @@
 
 mod arguments;
 mod attribute;
+mod audit;
 mod beside;
 mod brand;
 mod capture;
@@ -124,6 +125,8 @@ nouns! {
     Workspace(workspace);
     /// API keys.
     Key(key);
+    /// The audit log: who changed what.
+    Audit(audit);
     /// Internal users (human agents).
     User(user);
     /// Teams of internal users.

@@ -54,14 +54,14 @@ impl Verb {
             Self::Rename { within, name } => {
                 let rename =
                     |workspace: &Workspace| workspace.renamed(&name).map_err(unfit("The name is invalid"));
-                change(console, &within, rename).await?.into()
+                change(console, &within, "name", rename).await?.into()
             }
             Self::Disable(within) => {
                 let now = console.store.now();
-                change(console, &within, |workspace| Ok(workspace.disabled(now))).await?.into()
+                change(console, &within, "state", |workspace| Ok(workspace.disabled(now))).await?.into()
             }
             Self::Enable(within) => {
-                change(console, &within, |workspace| Ok(workspace.enabled())).await?.into()
+                change(console, &within, "state", |workspace| Ok(workspace.enabled())).await?.into()
             }
         })
     }
@@ -84,12 +84,14 @@ async fn create(console: &Console, name: &str, id: Option<WorkspaceId>) -> Resul
 async fn change(
     console: &Console,
     within: &InWorkspace,
+    field: &str,
     change: impl Fn(&Workspace) -> Result<Option<Workspace>>,
 ) -> Result<View> {
+    let by = console.beside.operator().await?;
     let workspace = changed(
         async || console.workspace(within).await,
         |workspace| Ok(Decision::of(workspace, change(workspace)?)),
-        async |_, next| console.store.replace_workspace(next).await,
+        async |_, next| console.store.update_workspace(next, &[field], &by).await,
     );
     Ok(view(&workspace.await?))
 }

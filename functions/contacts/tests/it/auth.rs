@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
-use domain::{KeyId, WorkspaceId};
+use domain::{Actor, Author, KeyId, WorkspaceId};
 use harness::{Answer, Fault, GatewayEvent, TestClock, World};
 
 use crate::Contacts;
@@ -112,7 +112,8 @@ async fn a_revoked_key_stays_valid_for_at_most_thirty_seconds() {
     let key = w.key_with(w.workspace, &["*"], |key| key.id = id).await;
     let send = || f.send(list(w).header("x-api-key", &key));
     assert_eq!(send().await.status, 200);
-    w.db.store().revoke_api_key(w.workspace, id).await.unwrap();
+    let by = Author { actor: Actor::Operator("test".to_owned()), request_id: None };
+    w.db.store().revoke_api_key(w.workspace, id, &by).await.unwrap();
     w.db.clock().advance(Duration::from_millis(29_999));
     assert_eq!(send().await.status, 200);
     w.db.clock().advance(Duration::from_millis(1));

@@ -12,6 +12,15 @@ pub enum Actor {
     Operator(String),
 }
 
+/// Who makes a change, and in which request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// Who makes the change.
+    pub actor: Actor,
+    /// The id of the request of the API. A command of the console has none.
+    pub request_id: Option<String>,
+}
+
 impl Actor {
     /// An actor from [`Actor::kind`] and [`Actor::id`].
     pub fn parse(kind: &str, id: &str) -> Result<Self, Unfit> {

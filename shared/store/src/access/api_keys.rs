@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
-use domain::{Actor, ApiKey, KeyId, Scopes, Timestamp, Unfit, WorkspaceId, WorkspaceState};
+use domain::{
+    Actor, ApiKey, AuditAction, Author, KeyId, Scopes, Timestamp, Unfit, WorkspaceId, WorkspaceState,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
@@ -44,13 +46,20 @@ impl Store {
     }
 
     /// Stores a key under its SHA-256 (lower-case hex), with its copy. Returns an error if another key has the same hash.
-    /// One round trip, 4 write units.
-    pub async fn create_api_key(&self, sha256_hex: &str, api_key: &ApiKey) -> Result<(), StoreError> {
+    /// One round trip, 6 write units.
+    pub async fn create_api_key(
+        &self,
+        sha256_hex: &str,
+        api_key: &ApiKey,
+        request_id: Option<&str>,
+    ) -> Result<(), StoreError> {
         let [row, copy] = rows(sha256_hex, api_key)?;
+        let by = Author { actor: api_key.created_by.clone(), request_id: request_id.map(str::to_owned) };
         let writes = [
             Write::put(Table::ApiKeys, row).when_absent(),
             // The id is new, so there is no such row.
             Write::put(Table::ApiKeys, copy),
+            self.audit(&by, api_key.workspace_id, AuditAction::ApiKeyCreate, api_key.id, &[])?,
         ];
         if self.all_or_none(writes).await? {
             return Ok(());
@@ -59,8 +68,13 @@ impl Store {
     }
 
     /// Revokes a key. The table refuses it at once; a function that has it in memory refuses it within 30 s.
-    /// Two round trips, 4 write units.
-    pub async fn revoke_api_key(&self, workspace: WorkspaceId, id: KeyId) -> Result<Revoked, StoreError> {
+    /// Two round trips, 6 write units.
+    pub async fn revoke_api_key(
+        &self,
+        workspace: WorkspaceId,
+        id: KeyId,
+        by: &Author,
+    ) -> Result<Revoked, StoreError> {
         let Some(copy) = self.get_item(Table::ApiKeys, keys::api_key_copy(workspace, id)).await? else {
             return Ok(Revoked::Unknown);
         };
@@ -77,7 +91,11 @@ impl Store {
         let row = revoke(key(keys::api_key(&sha256_hex)))
             .when("attribute_exists(pk) AND attribute_not_exists(revokedAt)");
         let copy = revoke(key(keys::api_key_copy(workspace, id))).when("attribute_exists(pk)");
-        let writes = Transaction::new().with(TwoRoles::Main, row).with(TwoRoles::Other, copy);
+        let entry = self.audit(by, workspace, AuditAction::ApiKeyRevoke, id, &[])?;
+        let writes = Transaction::new()
+            .with(TwoRoles::Main, row)
+            .with(TwoRoles::Other, copy)
+            .with(TwoRoles::Other, entry);
         Ok(match self.transact(writes).await? {
             Ok(()) => Revoked::Done,
             Err(refusals) if refusals.iter().all(|refusal| refusal.found.is_some()) => Revoked::Already,
@@ -149,7 +167,7 @@ struct RateFields {
     burst: u32,
 }
 
-/// Who made a change.
+/// Who made a key.
 #[derive(Serialize, Deserialize)]
 struct ActorShape {
     #[serde(rename = "type")]

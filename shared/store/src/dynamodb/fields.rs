@@ -28,12 +28,13 @@ use domain::settings::template::{
 };
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
-    AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
-    ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
-    Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, ExternalId, FileType, JobId,
-    JobState, KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MergeState, MessageBody, MessageId,
-    MessageStatus, PersonJobId, PersonName, PhoneKey, ProviderAppId, ProviderUserId, Secret, Slot, TeamId,
-    TemplateId, Timestamp, Unfit, UserId, UserStatus, WaId, WebOrigin, WorkspaceId,
+    AttributeCategory, AttributeId, AttributeType, AuditAction, AuditEntryId, BrandId, BusinessAccountId,
+    CaptureKey, Cellphone, ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName,
+    ConversationStatus, DeliveryState, Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId,
+    EventType, ExternalId, FileType, JobId, JobState, KeyId, Language, LeadId, LeadState, MediaDigest,
+    MediaId, MergeState, MessageBody, MessageId, MessageStatus, PersonJobId, PersonName, PhoneKey,
+    ProviderAppId, ProviderUserId, Secret, Slot, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus,
+    WaId, WebOrigin, WorkspaceId,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -116,12 +117,12 @@ macro_rules! ids {
 }
 
 ids! {
-    AttributeId ClosedValueId ContactId ConversationId EndpointId ErasureId EventId JobId KeyId LeadId
+    AttributeId AuditEntryId ClosedValueId ContactId ConversationId EndpointId ErasureId EventId JobId KeyId LeadId
     MediaId MessageId PersonJobId TeamId TemplateId UserId WorkspaceId
 }
 fields! {
     Self::parse, as_str =>
-        AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
+        AttributeCategory AttributeType AuditAction BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
         ChoiceKind ChoiceSource ConflictReason ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
         DisabledReason Email ErasureState EventType ExternalId FileKind FileMissing FileName FileType Forwarded
         JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus

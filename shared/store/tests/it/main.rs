@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod audit;
 mod bucket;
 mod contacts;
 mod conversation_lists;

@@ -9,10 +9,10 @@ use domain::settings::template::{
 };
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    Actor, ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
-    ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EventFilter, Ids, KeyId, Line, Lines,
-    Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team, TeamId, Template,
-    TemplateId, TemplateScope, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
+    Actor, ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Author, Brand, BrandId,
+    BusinessAccountId, ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EventFilter, Ids, KeyId,
+    Line, Lines, Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team, TeamId,
+    Template, TemplateId, TemplateScope, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use domain::{TemplateCategory, TemplateStatus};
 use harness::{Death, Fault, TestClock, TestDb, World, trips};
@@ -30,6 +30,10 @@ async fn with_workspace() -> (TestDb, Workspace) {
 
 fn operator() -> Actor {
     Actor::Operator("AKIDOPERATOR".to_owned())
+}
+
+fn by() -> Author {
+    Author { actor: operator(), request_id: None }
 }
 
 fn user(workspace: &Workspace, ids: &dyn Ids, email: &str) -> User {
@@ -335,13 +339,15 @@ async fn a_key_is_read_back_unchanged_and_its_row_outlives_its_expiry_by_30_days
     let key =
         ApiKey::new(KeyId::generate(store.ids()), workspace.id, "CRM", grant, operator(), TestClock::START)
             .unwrap();
-    store.create_api_key("abc", &key).await.unwrap();
+    store.create_api_key("abc", &key, None).await.unwrap();
     db.forget_calls();
     assert_eq!(store.api_key("abc").await.unwrap(), Some(key.clone()));
     assert_eq!(trips(&db.calls()), 1);
     assert_eq!(store.api_key("abd").await.unwrap(), None);
     assert_eq!(store.api_keys(workspace.id).await.unwrap(), [key]);
-    assert!(store.create_api_key("abc", &store.api_keys(workspace.id).await.unwrap()[0]).await.is_err());
+    assert!(
+        store.create_api_key("abc", &store.api_keys(workspace.id).await.unwrap()[0], None).await.is_err()
+    );
 
     let get = db.client().get_item().table_name(db.table(Table::ApiKeys));
     let (pk, sk) = ("abc".to_owned(), "K".to_owned());
@@ -373,20 +379,21 @@ async fn a_key_is_revoked_once_and_not_after_its_row_was_deleted() {
         let (db, workspace) = with_workspace().await;
         let store = db.store();
         let key = key_named(store, &workspace, "CRM");
-        store.create_api_key("abc", &key).await.unwrap();
+        store.create_api_key("abc", &key, None).await.unwrap();
         let held = db.hold("TransactWriteItems");
         let meanwhile = async {
             db.begun("TransactWriteItems", 1).await;
             if is_deleted {
                 db.remove_row(Table::ApiKeys, "abc", "K");
             } else {
-                assert_eq!(store.revoke_api_key(workspace.id, key.id).await.unwrap(), Revoked::Done);
+                assert_eq!(store.revoke_api_key(workspace.id, key.id, &by()).await.unwrap(), Revoked::Done);
                 db.clock().advance(std::time::Duration::from_secs(1));
             }
             drop(held);
             db.rows(Table::ApiKeys)
         };
-        let (revoked, rows) = tokio::join!(store.revoke_api_key(workspace.id, key.id), meanwhile);
+        let by = by();
+        let (revoked, rows) = tokio::join!(store.revoke_api_key(workspace.id, key.id, &by), meanwhile);
         let expected = if is_deleted { Revoked::Unknown } else { Revoked::Already };
         assert_eq!(revoked.unwrap(), expected);
         assert_eq!(db.rows(Table::ApiKeys), rows);
@@ -420,15 +427,18 @@ async fn a_key_and_its_copy_never_differ() {
             let (db, workspace) = with_workspace().await;
             let store = db.store();
             let (first, key) = (key_named(store, &workspace, "first"), key_named(store, &workspace, "CRM"));
-            store.create_api_key("aaa", &first).await.unwrap();
+            store.create_api_key("aaa", &first, None).await.unwrap();
             if is_revoked {
-                store.create_api_key("abc", &key).await.unwrap();
+                store.create_api_key("abc", &key, None).await.unwrap();
             }
             let act = async || match is_revoked {
                 true => {
-                    assert_ne!(store.revoke_api_key(workspace.id, key.id).await.unwrap(), Revoked::Unknown)
+                    assert_ne!(
+                        store.revoke_api_key(workspace.id, key.id, &by()).await.unwrap(),
+                        Revoked::Unknown
+                    )
                 }
-                false => drop(store.create_api_key("abc", &key).await),
+                false => drop(store.create_api_key("abc", &key, None).await),
             };
             let mut dead = db.die_after(calls, death);
             tokio::select! {
@@ -438,6 +448,9 @@ async fn a_key_and_its_copy_never_differ() {
             db.revive();
             let [keys, copies] = keys_and_copies(&db, &workspace);
             assert_eq!(keys, copies, "{calls} {death:?}");
+            let revocations = keys.iter().filter(|key| !key["revokedAt"].is_null()).count();
+            let entries = db.rows(Table::Audit).len();
+            assert_eq!(entries, keys.len() + revocations, "one entry for each change: {calls} {death:?}");
             act().await;
             let [keys, copies] = keys_and_copies(&db, &workspace);
             assert_eq!((keys.len(), &keys), (2, &copies), "{calls} {death:?}");
@@ -459,17 +472,17 @@ async fn keys_are_listed_at_once_and_newest_first_and_a_revoked_one_for_400_days
         key_named(store, &workspace, "new")
     });
     db.forget_calls();
-    store.create_api_key("aaa", &old).await.unwrap();
-    assert_eq!((trips(&db.calls()), db.calls()[0].write_units), (1, 4.0));
-    store.create_api_key("bbb", &new).await.unwrap();
+    store.create_api_key("aaa", &old, None).await.unwrap();
+    assert_eq!((trips(&db.calls()), db.calls()[0].write_units), (1, 6.0));
+    store.create_api_key("bbb", &new, None).await.unwrap();
     db.forget_calls();
     assert_eq!(store.api_keys(workspace.id).await.unwrap(), [new.clone(), old.clone()]);
     assert_eq!(db.operations(), ["Query api-keys"]);
     db.forget_calls();
-    assert_eq!(store.revoke_api_key(workspace.id, old.id).await.unwrap(), Revoked::Done);
-    assert_eq!(db.operations(), ["GetItem api-keys", "TransactWriteItems api-keys"]);
+    assert_eq!(store.revoke_api_key(workspace.id, old.id, &by()).await.unwrap(), Revoked::Done);
+    assert_eq!(db.operations(), ["GetItem api-keys", "TransactWriteItems api-keys+audit"]);
     let other = WorkspaceId::generate(store.ids());
-    assert_eq!(store.revoke_api_key(other, new.id).await.unwrap(), Revoked::Unknown);
+    assert_eq!(store.revoke_api_key(other, new.id, &by()).await.unwrap(), Revoked::Unknown);
     assert_eq!(store.api_keys(other).await.unwrap(), []);
     let names = async || -> Vec<String> {
         store.api_keys(workspace.id).await.unwrap().into_iter().map(|key| key.name).collect()

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod attributes;
+mod audits;
 mod captures;
 mod command_line;
 mod confirmations;

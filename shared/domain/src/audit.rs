@@ -1,0 +1,90 @@
+//! The audit log: who changed what in a workspace.
+
+use std::time::Duration;
+
+use crate::access::actor::Author;
+use crate::ids::{AuditEntryId, WorkspaceId};
+use crate::time::{Timestamp, days};
+use crate::words::words;
+
+/// One change that was committed. It has names of fields and no values, so it holds no personal data and no secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// The entry's id.
+    pub id: AuditEntryId,
+    /// The workspace that was changed.
+    pub workspace_id: WorkspaceId,
+    /// When the change was made.
+    pub at: Timestamp,
+    /// Who made the change, and in which request.
+    pub author: Author,
+    /// What was done.
+    pub action: AuditAction,
+    /// The id of what was changed. [`AuditAction::subject_type`] is its type.
+    pub subject: String,
+    /// The names of the changed fields, as the API and the console name them. Empty for a creation and a deletion.
+    pub fields: Vec<String>,
+}
+
+impl AuditEntry {
+    /// How long entries are kept.
+    pub const KEPT: Duration = days(400);
+}
+
+/// A kind of change: `<resource>.<verb>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuditAction {
+    /// An API key was created.
+    ApiKeyCreate,
+    /// An API key was revoked.
+    ApiKeyRevoke,
+    /// The name or the state of a workspace was changed.
+    WorkspaceUpdate,
+}
+
+words!(
+    /// The names in rows and lists.
+    AuditAction {
+        ApiKeyCreate: "api_key.create",
+        ApiKeyRevoke: "api_key.revoke",
+        WorkspaceUpdate: "workspace.update",
+    }
+);
+
+impl AuditAction {
+    /// The type of what is changed: the part of the name before the dot.
+    pub fn subject_type(self) -> &'static str {
+        self.as_str().split_once('.').map_or("", |(subject, _)| subject)
+    }
+}
+
+/// Which entries of an audit log are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Only this kind of change.
+    pub action: Option<AuditAction>,
+    /// Only changes by the actor with this id.
+    pub actor: Option<String>,
+    /// Only changes of the subject with this id.
+    pub subject: Option<String>,
+    /// Only changes at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only changes before this time.
+    pub until: Option<Timestamp>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_action_names_its_resource_and_its_verb() {
+        for action in AuditAction::ALL {
+            let name = action.as_str();
+            assert_eq!(AuditAction::parse(name), Ok(action));
+            let (resource, verb) = name.split_once('.').unwrap();
+            assert_eq!(action.subject_type(), resource, "{name}");
+            assert!(["create", "update", "revoke"].contains(&verb), "{name}");
+        }
+    }
+}
