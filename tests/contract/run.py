@@ -77,7 +77,7 @@ def rust():
 
 
 def made(stack):
-    """Creates an API key with a high rate limit, a conversation with a message, an uploaded file and the preview of an erasure."""
+    """Creates an API key with a high rate limit, a conversation with a message, an uploaded file, the preview of an erasure and a spare key."""
     workspace = stack["workspaces"][0]
     command = [stack["console"], "--json", "key", "create", "--workspace", workspace["workspaceId"]]
     options = ["--name", "contract", "--scope", "*", "--scope", "contacts:erase", "--rate", "500", "--burst", "30000"]
@@ -102,9 +102,11 @@ def made(stack):
     # A second contact of a person, which a merge may take.
     call("conversations", {"participants": {"externals": [external | {"identifier": "+34600111333"}]}})
     [second] = call("contacts?search=%2B34600111333")["contacts"]
+    # A key that random requests may revoke.
+    spare = json.loads(subprocess.run([*command, "--name", "spare", "--scope", "users:read"], check=True, stdout=subprocess.PIPE).stdout)
     preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids = {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
-    ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"]}
+    ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"], "keyId": spare["keyId"]}
     return {
         "CONTRACT_API_KEY": key,
         "CONTRACT_MADE": json.dumps(ids),

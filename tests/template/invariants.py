@@ -35,6 +35,7 @@ FUNCTIONS = {
     ),
     "attributes": (set(), {"api-keys", "limits", "workspaces"}),
     "users": (set(), {"api-keys", "limits", "workspaces"}),
+    "access": (set(), {"api-keys", "limits", "workspaces", "audit", "secrets"}),
     "portal": ({"CAPTURE_URL"}, set()),
     "leads": (
         {"CAPTCHA_URL", "FIRST_DUE_SECONDS", "LEAD_RETENTION_DAYS"},
@@ -134,6 +135,8 @@ HASH = {"?" * 64}  # of an API key
 CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 PERSON_KEY = {"00000000-0000-0000-0000-000000000000#HK"}  # in `secrets`; its fingerprint in `workspaces`
 LEADING_KEYS = {
+    ("access", "secrets"): CURSOR_KEYS,
+    ("access", "workspaces"): {"*#W"} | {"*#I", "*#R#*", "????????-????-????-????-????????????"} | HASH,
     ("attributes", "workspaces"): {"*#A", "*#W"} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
@@ -225,6 +228,12 @@ ROUTES = {
         ("get", f"{WORKSPACE}/erasures/{{erasureId}}"): "contacts",
         ("get", f"{WORKSPACE}/settings/attributes"): "attributes",
         ("get", f"{WORKSPACE}/users/{{userId}}"): "users",
+        ("get", f"{WORKSPACE}/api-keys"): "access",
+        ("post", f"{WORKSPACE}/api-keys"): "access",
+        ("get", f"{WORKSPACE}/api-keys/{{keyId}}"): "access",
+        ("patch", f"{WORKSPACE}/api-keys/{{keyId}}"): "access",
+        ("delete", f"{WORKSPACE}/api-keys/{{keyId}}"): "access",
+        ("get", f"{WORKSPACE}/audit-log"): "access",
         ("get", "/portal/{file}"): "portal",
         ("post", f"{WORKSPACE}/files"): "files",
         ("get", f"{WORKSPACE}/files/{{mediaId}}"): "files",
@@ -346,7 +355,7 @@ UNRESERVED = 100
 
 # parameter -> functions whose concurrency it reserves
 RESERVES = {
-    "ApiReservedConcurrency": {"attributes", "contacts", "conversations", "files", "messages", "portal", "users"},
+    "ApiReservedConcurrency": {"access", "attributes", "contacts", "conversations", "files", "messages", "portal", "users"},
     "LeadsReservedConcurrency": {"leads"},
     "RelayReservedConcurrency": {"event-relay"},
     "DeliveryReservedConcurrency": {"webhook-delivery"},
@@ -836,6 +845,22 @@ def secrets_and_settings_are_reached_by_their_keys_only(template):
     for place in sorted(set(found) | set(LEADING_KEYS)):
         if found.get(place) != LEADING_KEYS.get(place):
             yield f"{place[0]} has access to {found.get(place)} in {place[1]}, not {LEADING_KEYS.get(place)}"
+
+
+@invariant
+def audit_entries_are_only_added(template):
+    stack = _with_everything(template)
+    for function in stack.of_type("AWS::Lambda::Function").values():
+        name = function["FunctionName"].removeprefix("messaging-")
+        for statement in _statements(stack.resources[function["Role"]["Fn::GetAtt"][0]]["Properties"]):
+            if "AuditTable" not in {_owner(resource) for resource in _list(statement["Resource"])}:
+                continue
+            actions = set(_list(statement["Action"]))
+            if actions - {"dynamodb:Query", "dynamodb:PutItem"}:
+                yield f"{name} may {sorted(actions)} entries of the audit log"
+            enclosing = statement.get("Condition", {}).get("StringEquals", {}).get("dynamodb:EnclosingOperation")
+            if "dynamodb:PutItem" in actions and (actions != {"dynamodb:PutItem"} or enclosing != "TransactWriteItems"):
+                yield f"{name} may write an entry of the audit log without its change"
 
 
 # --- Data ----------------------------------------------------------------------------------------------------------

@@ -357,6 +357,8 @@ MUTATIONS = [
         "secrets_and_settings_are_reached_by_their_keys_only",
         grant("LeadsRole", "dynamodb:Query", {"Fn::GetAtt": ["WorkspacesTable", "Arn"]}),
     ),
+    ("audit_entries_are_only_added", grant("AccessRole", "dynamodb:DeleteItem", {"Fn::GetAtt": ["AuditTable", "Arn"]})),
+    ("audit_entries_are_only_added", grant("AccessRole", "dynamodb:PutItem", {"Fn::GetAtt": ["AuditTable", "Arn"]})),
     ("production_data_outlives_the_stack", in_resource("ContactsTable", "DeletionPolicy", "Delete")),
     ("production_data_outlives_the_stack", in_resource("ContactsTable", "UpdateReplacePolicy", "Delete")),
     ("production_data_outlives_the_stack", in_resource("MediaBucket", "DeletionPolicy", "Delete")),

@@ -36,9 +36,11 @@ impl AuditEntry {
 pub enum AuditAction {
     /// An API key was created.
     ApiKeyCreate,
+    /// The name or the expiry of an API key was changed.
+    ApiKeyUpdate,
     /// An API key was revoked.
     ApiKeyRevoke,
-    /// The name or the state of a workspace was changed.
+    /// The name, the state, the self-service or the key rate of a workspace was changed.
     WorkspaceUpdate,
 }
 
@@ -46,6 +48,7 @@ words!(
     /// The names in rows and lists.
     AuditAction {
         ApiKeyCreate: "api_key.create",
+        ApiKeyUpdate: "api_key.update",
         ApiKeyRevoke: "api_key.revoke",
         WorkspaceUpdate: "workspace.update",
     }

@@ -80,7 +80,7 @@ pub use settings::line::{Brand, Line, Lines, Provider};
 pub use settings::onboarding::{Onboarding, Override};
 pub use settings::template::{Template, TemplateCategory, TemplateScope, TemplateStatus};
 pub use settings::user::{User, UserRef, UserStatus};
-pub use settings::workspace::{Team, Workspace, WorkspaceState};
+pub use settings::workspace::{SelfService, Team, Workspace, WorkspaceAccess, WorkspaceState};
 pub use text::{Cellphone, Email, EmailKey, ExternalId, Language, PersonName, Unfit};
 pub use time::{Clock, Timestamp};
 pub use webhook::delivery::{Delivery, DeliveryId, DeliveryState};

@@ -54,6 +54,20 @@ pub enum Refused {
         /// The reason.
         reason: MergeRefusal,
     },
+    /// A new key would have scopes that its maker's key does not have.
+    #[error("the caller does not hold the scopes {scopes:?}")]
+    ScopesNotHeld {
+        /// The scopes.
+        scopes: Vec<&'static str>,
+    },
+    /// The keys of the workspace would exceed a limit.
+    #[error("the limit {} is {of}", limit.as_str())]
+    KeyLimitReached {
+        /// The limit.
+        limit: KeyLimit,
+        /// How much it allows.
+        of: u32,
+    },
     /// The conversation accepts no messages.
     #[error("the conversation is blocked")]
     ConversationBlocked,
@@ -186,6 +200,20 @@ fn in_words(status: Option<&'static str>) -> &'static str {
 fn listed(parameters: &[(String, String)]) -> String {
     parameters.iter().map(|(name, reason)| format!("{name} {reason}")).collect::<Vec<_>>().join("; ")
 }
+
+/// A limit for the keys that the tenants of a workspace make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyLimit {
+    /// How many there may be: [`ApiKey::MOST_MADE`](crate::ApiKey::MOST_MADE).
+    ApiKeys,
+    /// How many requests a second their limits may allow together.
+    KeyRate,
+}
+
+words!(
+    /// The names in refusals.
+    KeyLimit { ApiKeys: "apiKeys", KeyRate: "keyRate" }
+);
 
 /// Where a template comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

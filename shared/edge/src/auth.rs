@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
-use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Timestamp, WorkspaceId, WorkspaceState};
+use domain::{
+    ApiKey, ApiKeyToken, KeyId, Scope, Scopes, SelfService, Timestamp, WorkspaceAccess, WorkspaceId,
+};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
 use runtime::metrics::Denial;
@@ -26,6 +28,7 @@ const MISS_MEMORY: Duration = Duration::from_secs(5);
 /// this value.
 pub struct Caller {
     identity: Identity,
+    scopes: Scopes,
     admission: Shared<BoxFuture<'static, Result<Admission, Arc<StoreError>>>>,
 }
 
@@ -38,6 +41,11 @@ impl Caller {
     /// The id of the key, for what keeps who asked.
     pub fn key(&self) -> KeyId {
         self.identity.key
+    }
+
+    /// The scopes of the key.
+    pub fn scopes(&self) -> &Scopes {
+        &self.scopes
     }
 
     /// The caller's key.
@@ -68,34 +76,34 @@ pub(crate) struct Authenticator {
     store: Store,
     limiter: Arc<Limiter>,
     keys: Memory<String, ApiKey>,
-    /// The states of workspaces whose keys were presented.
-    states: Memory<WorkspaceId, WorkspaceState>,
+    /// What the workspaces admit whose keys were presented.
+    workspaces: Memory<WorkspaceId, WorkspaceAccess>,
     unknown: Memory<String, ()>,
 }
 
 impl Authenticator {
     pub(crate) fn new(store: Store) -> Self {
         let limiter = Arc::new(Limiter::new(store.clone()));
-        let (keys, states) = (Memory::new(KEY_MEMORY), Memory::new(KEY_MEMORY));
-        Self { store, limiter, keys, states, unknown: Memory::new(MISS_MEMORY) }
+        let (keys, workspaces) = (Memory::new(KEY_MEMORY), Memory::new(KEY_MEMORY));
+        Self { store, limiter, keys, workspaces, unknown: Memory::new(MISS_MEMORY) }
     }
 
     /// Authenticates the caller. The result is the same [`ApiError::Forbidden`] for missing, malformed,
-    /// unknown, revoked and expired keys, for keys of another or of a disabled workspace, and for keys without
-    /// the scope.
+    /// unknown, revoked and expired keys, for keys of another or of a disabled workspace, for keys without
+    /// the scope, and for scopes that manage a workspace whose self-service is off.
     pub(crate) async fn authorize(&self, request: &ApiRequest, scope: Scope) -> Result<Caller, ApiError> {
         let sent = request.header(KEY_HEADER).ok_or(Denial::NoKey)?;
         let token = ApiKeyToken::parse(sent).ok_or(Denial::MalformedKey)?;
         let path = request.workspace().ok_or(Denial::NoWorkspace)?;
-        let (key, state) = self.look_up(token.sha256_hex(), path).await?;
-        if let Some(reason) = denial(&key, path, state, scope, self.store.now()) {
+        let (key, admits) = self.look_up(token.sha256_hex(), path).await?;
+        if let Some(reason) = denial(&key, path, admits, scope, self.store.now()) {
             return Err(ApiError::Forbidden(Denied { reason, key: Some(key.id) }));
         }
         let identity = Identity { workspace: key.workspace_id, key: key.id, rate: key.rate };
         let limiter = Arc::clone(&self.limiter);
-        let admission =
-            async move { limiter.admit(key.workspace_id, key.id, key.rate).await.map_err(Arc::new) };
-        Ok(Caller { identity, admission: admission.boxed().shared() })
+        let ApiKey { workspace_id, id, rate, scopes, .. } = key;
+        let admission = async move { limiter.admit(workspace_id, id, rate).await.map_err(Arc::new) };
+        Ok(Caller { identity, scopes, admission: admission.boxed().shared() })
     }
 
     /// The rate limit of a caller, and what is left of it.
@@ -104,28 +112,28 @@ impl Authenticator {
         Allowance { rate, left: self.limiter.left(workspace, key, rate) }
     }
 
-    /// The key, of whichever workspace, and the state of this workspace if the key is one of its keys. What is not in
-    /// memory is read in one call. Only the state of a workspace whose key was presented is remembered.
+    /// The key, of whichever workspace, and what this workspace admits if the key is one of its keys. What is not in
+    /// memory is read in one call. Only a workspace whose key was presented is remembered.
     async fn look_up(
         &self,
         sha256: String,
         workspace: WorkspaceId,
-    ) -> Result<(ApiKey, WorkspaceState), ApiError> {
+    ) -> Result<(ApiKey, WorkspaceAccess), ApiError> {
         let now = self.store.now();
         let known = self.keys.get(&sha256, now);
         if let Some(foreign) = known.as_ref().filter(|key| key.workspace_id != workspace) {
-            return Ok((foreign.clone(), WorkspaceState::Enabled));
+            return Ok((foreign.clone(), WorkspaceAccess::OPEN));
         }
         if self.unknown.get(&sha256, now).is_some() {
             return Err(Denial::UnknownKey.into());
         }
         let is_known = known.is_some();
-        let remembered = self.states.get(&workspace, now);
-        let (key, state) = match (known, remembered) {
-            (Some(key), Some(state)) => (Some(key), state),
-            (Some(key), None) => (Some(key), self.store.workspace_state(workspace).await?),
-            (None, Some(state)) => (self.store.api_key(&sha256).await?, state),
-            (None, None) => self.store.api_key_and_state(&sha256, workspace).await?,
+        let remembered = self.workspaces.get(&workspace, now);
+        let (key, admits) = match (known, remembered) {
+            (Some(key), Some(admits)) => (Some(key), admits),
+            (Some(key), None) => (Some(key), self.store.workspace_access(workspace).await?),
+            (None, Some(admits)) => (self.store.api_key(&sha256).await?, admits),
+            (None, None) => self.store.api_key_and_access(&sha256, workspace).await?,
         };
         let Some(key) = key else {
             self.unknown.keep(sha256, (), now);
@@ -135,9 +143,9 @@ impl Authenticator {
             self.keys.keep(sha256, key.clone(), now);
         }
         if key.workspace_id == workspace && remembered.is_none() {
-            self.states.keep(workspace, state, now);
+            self.workspaces.keep(workspace, admits, now);
         }
-        Ok((key, state))
+        Ok((key, admits))
     }
 }
 
@@ -145,7 +153,7 @@ impl Authenticator {
 fn denial(
     key: &ApiKey,
     workspace: WorkspaceId,
-    state: WorkspaceState,
+    admits: WorkspaceAccess,
     scope: Scope,
     now: Timestamp,
 ) -> Option<Denial> {
@@ -153,8 +161,9 @@ fn denial(
         (key.workspace_id != workspace, Denial::OtherWorkspace),
         (key.revoked_at.is_some(), Denial::RevokedKey),
         (!key.is_good(now), Denial::ExpiredKey),
-        (state.is_disabled(), Denial::DisabledWorkspace),
+        (admits.state.is_disabled(), Denial::DisabledWorkspace),
         (!key.scopes.allow(scope), Denial::NoScope),
+        (scope.manages() && admits.self_service == SelfService::Off, Denial::NoSelfService),
     ];
     denials.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason)
 }

@@ -39,12 +39,15 @@ const NO_USER: ErrorCode = code(404, "SERVICE_USER_0404", "User Not Found");
 const NO_MESSAGE: ErrorCode = code(404, "SERVICE_MESSAGE_0404", "Message Not Found");
 const NO_FILE: ErrorCode = code(404, "SERVICE_FILE_0404", "File Not Found");
 const NO_TEMPLATE: ErrorCode = code(404, "SERVICE_TEMPLATE_0404", "Template Not Found");
+const NO_KEY: ErrorCode = code(404, "SERVICE_KEY_0404", "API Key Not Found");
 const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
 const BLOCKED: ErrorCode = code(409, "SERVICE_CONVERSATION_0409", "Conversation Blocked");
 const STALE: ErrorCode = code(412, "SERVICE_CORE_0412", "Precondition Failed");
 const TOO_LARGE: ErrorCode = code(413, "SERVICE_CORE_0413", "Payload Too Large");
 const NOT_JSON_TYPE: ErrorCode = code(415, "SERVICE_CORE_0415", "Unsupported Media Type");
 const INVALID: ErrorCode = code(422, "SERVICE_CORE_0422", "Unprocessable Entity");
+const SCOPES_NOT_HELD: ErrorCode = code(422, "SERVICE_KEY_1101", "Scopes Not Held");
+const LIMIT_REACHED: ErrorCode = code(422, "SERVICE_SETTING_1201", "Limit Reached");
 const UNKNOWN_ATTRIBUTE: ErrorCode = code(422, "SERVICE_CONTACT_0701", "Unknown Or Archived Attribute");
 const CONTENT_UNFIT: ErrorCode = code(422, "SERVICE_CONTACT_0702", "Content Does Not Fit The Attribute");
 const UNKNOWN_VALUE: ErrorCode = code(422, "SERVICE_CONTACT_0703", "Unknown Attribute Value");
@@ -86,6 +89,7 @@ pub const CODES: &[ErrorCode] = &[
     NO_MESSAGE,
     NO_FILE,
     NO_TEMPLATE,
+    NO_KEY,
     CONTACT_TAKEN,
     BLOCKED,
     STALE,
@@ -113,6 +117,8 @@ pub const CODES: &[ErrorCode] = &[
     MEDIA_UNFIT,
     UNKNOWN_REPLY,
     UNKNOWN_CONVERSATION,
+    SCOPES_NOT_HELD,
+    LIMIT_REACHED,
     RATE_LIMITED,
     UNEXPECTED,
     BUSY,
@@ -135,6 +141,8 @@ pub enum Resource {
     File,
     /// A template.
     Template,
+    /// An API key.
+    ApiKey,
 }
 
 /// Why a caller gets 403, and with which key.
@@ -240,6 +248,7 @@ impl ApiError {
             Self::NotFound(Resource::Message) => NO_MESSAGE,
             Self::NotFound(Resource::File) => NO_FILE,
             Self::NotFound(Resource::Template) => NO_TEMPLATE,
+            Self::NotFound(Resource::ApiKey) => NO_KEY,
             Self::Stale => STALE,
             Self::TooLarge(_) => TOO_LARGE,
             Self::NotJsonType => NOT_JSON_TYPE,
@@ -271,6 +280,8 @@ impl ApiError {
                 Refused::MediaUnfit { .. } => MEDIA_UNFIT,
                 Refused::UnknownReply { .. } => UNKNOWN_REPLY,
                 Refused::UnknownConversation => UNKNOWN_CONVERSATION,
+                Refused::ScopesNotHeld { .. } => SCOPES_NOT_HELD,
+                Refused::KeyLimitReached { .. } => LIMIT_REACHED,
             },
             Self::RateLimited(_) => RATE_LIMITED,
             Self::Busy(_) => BUSY,
@@ -443,6 +454,8 @@ fn extra_of(refused: &Refused) -> Option<Value> {
             MediaFault::OtherDigest => json!({"mediaId": media.to_string()}),
         },
         Refused::NotMerged { reason } => json!({"reason": reason.as_str()}),
+        Refused::ScopesNotHeld { scopes } => json!({"scopes": scopes}),
+        Refused::KeyLimitReached { limit, of } => json!({"limit": limit.as_str(), "of": of}),
         Refused::UnknownReply { message } => json!({"replyToMessageId": message.to_string()}),
         Refused::UnknownOwner
         | Refused::ContactTooLarge { .. }

@@ -41,6 +41,11 @@ impl Reply {
         Ok(Self { status: StatusCode::OK, body: encode(view)?, etag: None, replayed: false, ignored: None })
     }
 
+    /// 204 without a body, for a request that deleted something or made it end.
+    pub fn no_content() -> Self {
+        Self { status: StatusCode::NO_CONTENT, body: vec![], etag: None, replayed: false, ignored: None }
+    }
+
     /// The same response with 201, for a request that created something.
     pub fn created(self) -> Self {
         Self { status: StatusCode::CREATED, ..self }
@@ -62,6 +67,12 @@ impl Reply {
         let body = body.into_bytes();
         let etag = ETag::of(&body, 0);
         Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false, ignored: None }
+    }
+
+    /// The 200 that [`Reply::list`] made from this body.
+    pub fn list_again(body: String) -> Self {
+        let body = body.into_bytes();
+        Self { status: StatusCode::OK, body, etag: None, replayed: false, ignored: None }
     }
 
     /// The same response with a header that names the fields of the body, if it has fields and none of them is `known`. The
@@ -154,8 +165,11 @@ pub(crate) fn respond(
             )
         }
     };
+    let has_body = response.status() != StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if has_body {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
     if let Ok(id) = HeaderValue::from_str(request_id) {

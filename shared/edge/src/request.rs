@@ -19,6 +19,9 @@ pub struct ApiRequest {
     route: String,
 }
 
+/// The path of a workspace, with its placeholder.
+const IN_WORKSPACE: &str = "/service/api/v1/workspaces/{workspaceId}";
+
 impl ApiRequest {
     /// The greatest size of a body in bytes (`SERVICE_CORE_0413`).
     pub const MAX_BODY: usize = 256 * 1024;
@@ -48,6 +51,12 @@ impl ApiRequest {
     /// The X-Ray trace id, if there is one.
     pub(crate) fn trace_id(&self) -> Option<&str> {
         self.http.lambda_context_ref()?.xray_trace_id.as_deref().and_then(runtime::trace_id)
+    }
+
+    /// Whether this is a request with this method to this path below the workspace, such as `/users/{userId}`.
+    pub fn is_to(&self, method: &str, path: &str) -> bool {
+        let below = self.route.split_once(IN_WORKSPACE).map(|(before, below)| (before.trim_end(), below));
+        below == Some((method, path))
     }
 
     /// The method, in upper case.

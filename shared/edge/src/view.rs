@@ -1,10 +1,15 @@
 //! The representations of resources in the API and the webhooks. Every documented field is present; an absent
 //! value is `null`.
 
+mod access;
 mod received;
 mod template;
 mod template_content;
 
+pub use access::{
+    ActorView, ApiKeyView, ApiKeysView, AuditEntryView, AuditLogView, CreatedKeyView, SubjectView, api_key,
+    audit_entry, created_key,
+};
 pub use received::{CardView, ContentView, OrderItemView, ProviderErrorView, ReferredProductView};
 pub use template::{
     ProblemView, TemplatePreviewView, TemplateView, TemplatesView, template, template_preview,

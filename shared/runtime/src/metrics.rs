@@ -68,14 +68,14 @@ dimensions! {
     What = "What" { Webhooks = "webhooks" Conversations = "conversations" Leads = "leads" Persons = "persons" }
     /// A function of the Integrations API.
     ApiFunction = "Function" {
-        Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Files = "files"
+        Access = "access" Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Files = "files"
         Messages = "messages" Users = "users"
     }
     /// Why a key gives no access. The answer never says so.
     Denial = "Reason" {
         NoKey = "NO_KEY" MalformedKey = "MALFORMED_KEY" UnknownKey = "UNKNOWN_KEY" RevokedKey = "REVOKED_KEY"
         ExpiredKey = "EXPIRED_KEY" OtherWorkspace = "OTHER_WORKSPACE" NoWorkspace = "NO_WORKSPACE"
-        DisabledWorkspace = "DISABLED_WORKSPACE" NoScope = "NO_SCOPE"
+        DisabledWorkspace = "DISABLED_WORKSPACE" NoScope = "NO_SCOPE" NoSelfService = "NO_SELF_SERVICE"
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{Fields, SystemClock};
 
 /// The crates that log at `LOG_LEVEL`.
 const OURS: &[&str] = &[
+    "access",
     "attributes",
     "contacts",
     "conversations",

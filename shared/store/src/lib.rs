@@ -29,7 +29,7 @@ mod stream;
 mod tables;
 mod webhooks;
 
-pub use access::api_keys::Revoked;
+pub use access::api_keys::{JudgedKey, KeyCreated, ListedKey, Revoked};
 pub use access::audit::audit_position;
 pub use access::idempotency::{IdempotencyKey, StoredAnswer};
 pub use access::limiter::{Admission, Limiter};

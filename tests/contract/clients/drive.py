@@ -12,6 +12,14 @@ import uuid
 from typing import Any, TypeVar
 
 from messaging_client import AuthenticatedClient, Client
+from messaging_client.api.access import (
+    create_api_key,
+    get_api_key,
+    list_api_keys,
+    list_audit_log,
+    revoke_api_key,
+    update_api_key,
+)
 from messaging_client.api.contacts import (
     erase_contact,
     get_contact,
@@ -38,6 +46,13 @@ from messaging_client.api.settings import list_custom_attributes
 from messaging_client.api.templates import get_template, list_templates, preview_template
 from messaging_client.api.users import get_user
 from messaging_client.models import (
+    ApiKey,
+    ApiKeyCreate,
+    ApiKeyCreated,
+    ApiKeyPage,
+    ApiKeyUpdate,
+    AuditAction,
+    AuditLogPage,
     CampaignLeadAccepted,
     CampaignLeadRequest,
     CampaignLeadRequestConsent,
@@ -71,6 +86,7 @@ from messaging_client.models import (
     MessageType,
     NoContactError,
     NoContactErrorCode,
+    Scope,
     Template,
     TemplatePage,
     TemplatePreview,
@@ -174,6 +190,26 @@ def main() -> None:
     wish = TemplatePreviewRequest(contact_id=contact.id)
     filled = preview_template.sync_detailed(workspace, template.id, client=client, body=wish)
     assert parsed("previewTemplate", filled, 200, TemplatePreview).footer == template.footer
+
+    wanted = ApiKeyCreate("driven", [Scope.USERSREAD], rate=1)
+    once = str(uuid.uuid4())
+    made_key = create_api_key.sync_detailed(workspace, client=client, body=wanted, idempotency_key=once)
+    new = parsed("createApiKey", made_key, 201, ApiKeyCreated)
+    assert new.api_key and new.api_key.startswith("msk_")
+    again = create_api_key.sync_detailed(workspace, client=client, body=wanted, idempotency_key=once).parsed
+    assert isinstance(again, ApiKeyCreated) and (again.id, again.api_key) == (new.id, None)
+    keys = list_api_keys.sync_detailed(workspace, client=client, page_size=100)
+    assert any(key.id == new.id for key in parsed("listApiKeys", keys, 200, ApiKeyPage).api_keys)
+    driven = get_api_key.sync_detailed(workspace, new.id, client=client)
+    assert parsed("getApiKey", driven, 200, ApiKey).scopes == ["users:read"]
+    etag = driven.headers["ETag"]
+    other = update_api_key.sync_detailed(workspace, new.id, client=client, body=ApiKeyUpdate(name="other"), if_match=etag)
+    assert parsed("updateApiKey", other, 200, ApiKey).name == "other"
+    revoked = revoke_api_key.sync_detailed(workspace, new.id, client=client, if_match=other.headers["ETag"])
+    parsed("revokeApiKey", revoked, 204, object)
+    log = list_audit_log.sync_detailed(workspace, client=client, action=AuditAction.API_KEY_REVOKE, subject_id=str(new.id))
+    [entry] = parsed("listAuditLog", log, 200, AuditLogPage).entries
+    assert (entry.action, entry.subject.id) == ("api_key.revoke", str(new.id))
 
     lead = CampaignLeadRequest(
         workspace_id=workspace,

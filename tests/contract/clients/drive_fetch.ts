@@ -140,6 +140,34 @@ async function main(): Promise<void> {
   const wouldSay: Schemas["TemplatePreview"] = printed("previewTemplate", filled, 200);
   if (wouldSay.footer !== template.footer) throw new Error("another preview is expected");
 
+  const keyed = await client.POST("/service/api/v1/workspaces/{workspaceId}/api-keys", {
+    params: { path: workspace, header: { "Idempotency-Key": crypto.randomUUID() } },
+    body: { name: "driven", scopes: ["users:read"], rate: 1 },
+  });
+  const key: Schemas["ApiKeyCreated"] = printed("createApiKey", keyed, 201);
+  if (key.apiKey?.startsWith("msk_") !== true) throw new Error("a secret value is expected");
+  const keys = await client.GET("/service/api/v1/workspaces/{workspaceId}/api-keys", {
+    params: { path: workspace, query: { pageSize: 100 } },
+  });
+  const apiKeys: Schemas["ApiKey"][] = printed("listApiKeys", keys, 200).apiKeys;
+  if (!apiKeys.some((found) => found.id === key.id)) throw new Error("the key is expected");
+  const ofKey = { ...workspace, keyId: key.id };
+  const driven = await client.GET("/service/api/v1/workspaces/{workspaceId}/api-keys/{keyId}", { params: { path: ofKey } });
+  if (printed("getApiKey", driven, 200).revokedAt !== null) throw new Error("a valid key is expected");
+  const other = await client.PATCH("/service/api/v1/workspaces/{workspaceId}/api-keys/{keyId}", {
+    params: { path: ofKey, header: { "If-Match": driven.response.headers.get("ETag") ?? "" } },
+    body: { name: "other" },
+  });
+  if (printed("updateApiKey", other, 200).name !== "other") throw new Error("the new name is expected");
+  const revoked = await client.DELETE("/service/api/v1/workspaces/{workspaceId}/api-keys/{keyId}", {
+    params: { path: ofKey },
+  });
+  printed("revokeApiKey", revoked, 204);
+  const log = await client.GET("/service/api/v1/workspaces/{workspaceId}/audit-log", {
+    params: { path: workspace, query: { action: "api_key.revoke", subjectId: key.id } },
+  });
+  if (printed("listAuditLog", log, 200).entries.length !== 1) throw new Error("one entry is expected");
+
   const lead = await visitor.POST("/api/v1/leadscout/campaign-leads", {
     params: { query: workspace },
     body: {

@@ -1,6 +1,6 @@
 // Calls every operation with the client of @hey-api/openapi-ts. Prints the name of each operation that succeeded. The
 // environment names a running stack (see ../test_driving.py).
-import type { Conversation, ConversationPage, CustomAttribute, FileDownload } from "./hey";
+import type { ApiKeyCreated, Conversation, ConversationPage, CustomAttribute, FileDownload } from "./hey";
 import type { Message, MessageCreated, MessagePage, TemplatePage, TemplatePreview } from "./hey";
 import type { ExternalParticipantInput, InternalParticipantInput } from "./hey";
 import * as api from "./hey";
@@ -120,6 +120,28 @@ async function main(): Promise<void> {
   const filled = await api.previewTemplate({ client, path: ofTemplate, body: { contactId: contact.id, parameters: {} } });
   const wouldSay: TemplatePreview = printed("previewTemplate", filled, 200);
   if (wouldSay.footer !== template.footer) throw new Error("another preview is expected");
+
+  const keyed = await api.createApiKey({
+    client,
+    path: workspace,
+    headers: { "Idempotency-Key": crypto.randomUUID() },
+    body: { name: "driven", scopes: ["users:read"], rate: 1 },
+  });
+  const key: ApiKeyCreated = printed("createApiKey", keyed, 201);
+  if (key.apiKey?.startsWith("msk_") !== true) throw new Error("a secret value is expected");
+  const keys = await api.listApiKeys({ client, path: workspace, query: { pageSize: 100 } });
+  const { apiKeys } = printed("listApiKeys", keys, 200);
+  if (!apiKeys.some((found) => found.id === key.id)) throw new Error("the key is expected");
+  const ofKey = { ...workspace, keyId: key.id };
+  const driven = await api.getApiKey({ client, path: ofKey });
+  if (printed("getApiKey", driven, 200).revokedAt !== null) throw new Error("a valid key is expected");
+  const etag = driven.response.headers.get("ETag") ?? "";
+  const other = await api.updateApiKey({ client, path: ofKey, headers: { "If-Match": etag }, body: { name: "other" } });
+  if (printed("updateApiKey", other, 200).name !== "other") throw new Error("the new name is expected");
+  printed("revokeApiKey", await api.revokeApiKey({ client, path: ofKey }), 204);
+  const query = { action: "api_key.revoke", subjectId: key.id } as const;
+  const log = await api.listAuditLog({ client, path: workspace, query });
+  if (printed("listAuditLog", log, 200).entries.length !== 1) throw new Error("one entry is expected");
 
   const lead = await api.createCampaignLead({
     client: visitor,

@@ -14,22 +14,26 @@ pub(crate) struct Rights {
     allowed: Vec<Right>,
 }
 
-/// One allowed action on a table, an index or the bucket. For a table, `leading_keys` may limit the partition keys.
+/// One allowed action on a table, an index or the bucket. For a table, `leading_keys` may limit the partition keys, and
+/// `enclosing` the operation of which the action is a part.
 #[derive(Debug)]
 struct Right {
     action: String,
     resource: String,
     leading_keys: Option<Vec<String>>,
+    enclosing: Option<String>,
 }
 
 impl Right {
     /// Whether this right allows the call. As with `ForAllValues`, every key must match a pattern.
-    fn covers(&self, action: &str, resource: &str, keys: &[String]) -> bool {
+    fn covers(&self, (operation, action): (&str, &str), resource: &str, keys: &[String]) -> bool {
         let fits = |patterns: &Vec<String>| {
             let fits = |key: &String| patterns.iter().any(|pattern| matches(pattern, key));
             !keys.is_empty() && keys.iter().all(fits)
         };
-        self.action == action && self.resource == resource && self.leading_keys.as_ref().is_none_or(fits)
+        let is_part = self.enclosing.as_ref().is_none_or(|enclosing| enclosing == operation);
+        let is_this = self.action == action && self.resource == resource;
+        is_this && is_part && self.leading_keys.as_ref().is_none_or(fits)
     }
 }
 
@@ -51,9 +55,12 @@ impl Rights {
                 .map(|operator| &condition[operator]["dynamodb:LeadingKeys"])
                 .into_iter()
                 .find(|keys| !keys.is_null());
+            let enclosing =
+                condition["StringEquals"]["dynamodb:EnclosingOperation"].as_str().map(str::to_owned);
             for action in texts(&statement["Action"]) {
                 for resource in texts(&statement["Resource"]) {
-                    allowed.push(Right { action: action.clone(), resource, leading_keys: keys.map(texts) });
+                    let (action, leading_keys) = (action.clone(), keys.map(texts));
+                    allowed.push(Right { action, resource, leading_keys, enclosing: enclosing.clone() });
                 }
             }
         }
@@ -67,8 +74,8 @@ impl Rights {
         let needed = needed(operation, body);
         let of_the_call: Vec<String> = needed.iter().flat_map(|(_, _, keys)| keys.clone()).collect();
         for (action, resource, keys) in &needed {
-            self.require(&format!("dynamodb:{action}"), resource, keys);
-            self.require(&format!("dynamodb:{action}"), resource, &of_the_call);
+            self.require((operation, &format!("dynamodb:{action}")), resource, keys);
+            self.require((operation, &format!("dynamodb:{action}")), resource, &of_the_call);
         }
     }
 
@@ -77,18 +84,18 @@ impl Rights {
         let (all, objects) = ("${MediaBucket.Arn}", "${MediaBucket.Arn}/*");
         match operation {
             "HeadObject" => {
-                self.require("s3:GetObject", objects, &[]);
+                self.require((operation, "s3:GetObject"), objects, &[]);
                 // Without this right, S3 answers 403 instead of 404 for an absent object.
-                self.require("s3:ListBucket", all, &[]);
+                self.require((operation, "s3:ListBucket"), all, &[]);
             }
-            "ListObjectVersions" => self.require("s3:ListBucketVersions", all, &[]),
-            _ => self.require(&format!("s3:{operation}"), objects, &[]),
+            "ListObjectVersions" => self.require((operation, "s3:ListBucketVersions"), all, &[]),
+            _ => self.require((operation, &format!("s3:{operation}")), objects, &[]),
         }
     }
 
-    fn require(&self, action: &str, resource: &str, keys: &[String]) {
+    fn require(&self, (operation, action): (&str, &str), resource: &str, keys: &[String]) {
         assert!(
-            self.allowed.iter().any(|right| right.covers(action, resource, keys)),
+            self.allowed.iter().any(|right| right.covers((operation, action), resource, keys)),
             "the role of {} in template.yaml does not allow {action} on {resource} {keys:?}",
             self.function,
         );
@@ -243,6 +250,7 @@ mod tests {
             action: "dynamodb:BatchGetItem".to_owned(),
             resource: table.to_owned(),
             leading_keys: Some(keys.iter().map(|key| (*key).to_owned()).collect()),
+            enclosing: None,
         };
         let key = |pk: &str| json!({"Keys": [{"pk": {"S": pk}, "sk": {"S": "x"}}]});
         let body = json!({"RequestItems": {"a": key("w#A"), "b": key("w#B")}});
@@ -284,6 +292,7 @@ mod tests {
             action: "dynamodb:BatchWriteItem".to_owned(),
             resource: "test-webhooks".to_owned(),
             leading_keys: Some(vec!["*#E#*".to_owned()]),
+            enclosing: None,
         };
         let rights = Rights { function: "one".to_owned(), allowed: vec![right] };
         let put = |pk: &str| json!({"PutRequest": {"Item": {"pk": {"S": pk}, "sk": {"S": "D#1"}}}});
@@ -293,6 +302,19 @@ mod tests {
         };
         assert!(allows(json!([put("w#E#1#0"), put("w#E#2#0")])));
         assert!(!allows(json!([put("w#E#1#0"), put("w#V#1")])));
+    }
+
+    #[test]
+    fn a_role_may_put_an_entry_of_the_audit_log_in_a_transaction() {
+        let put = json!({"TableName": "test-audit", "Item": {"pk": {"S": "w"}, "sk": {"S": "1#2"}}});
+        Rights::of("access").check("TransactWriteItems", &json!({"TransactItems": [{"Put": put}]}));
+    }
+
+    #[test]
+    #[should_panic(expected = "does not allow dynamodb:PutItem on test-audit [\"w\"]")]
+    fn a_role_may_not_put_an_entry_of_the_audit_log_alone() {
+        let put = json!({"TableName": "test-audit", "Item": {"pk": {"S": "w"}, "sk": {"S": "1#2"}}});
+        Rights::of("access").check("PutItem", &put);
     }
 
     #[test]

@@ -15,6 +15,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
     &[("runtime", &["domain", "store"])],
     &[("edge", &["domain", "runtime", "store"]), ("worker", &["domain", "queue", "store"])],
     &[
+        ("access", &["domain", "edge", "runtime", "store"]),
         ("attributes", &["domain", "edge", "runtime"]),
         ("contacts", &["domain", "edge", "runtime", "store"]),
         ("conversations", &["domain", "edge", "runtime", "store"]),

@@ -43,6 +43,7 @@ mod output;
 mod paging;
 mod person;
 mod poll;
+mod portal;
 mod private;
 mod progress;
 mod provider;
@@ -123,6 +124,8 @@ macro_rules! nouns {
 nouns! {
     /// Tenants' workspaces.
     Workspace(workspace);
+    /// What a tenant may manage by the API.
+    Portal(portal);
     /// API keys.
     Key(key);
     /// The audit log: who changed what.

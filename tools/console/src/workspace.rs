@@ -35,6 +35,16 @@ pub(crate) enum Verb {
         #[arg(long)]
         name: String,
     },
+    /// Set how many requests a second the keys that the tenant makes by the API may allow together.
+    ///
+    /// A new workspace has 200. Keys that exist stay as they are, and so do the keys of operators.
+    KeyRate {
+        #[command(flatten)]
+        within: InWorkspace,
+        /// Requests per second, 1 to 10000.
+        #[arg(long)]
+        rate: u32,
+    },
     /// Disable a workspace: its API keys and its lead capture refuse, and nothing is sent. Nothing is lost.
     ///
     /// API keys get 403, as for every failure of authentication; a function that has a key in memory refuses it within 30
@@ -54,14 +64,22 @@ impl Verb {
             Self::Rename { within, name } => {
                 let rename =
                     |workspace: &Workspace| workspace.renamed(&name).map_err(unfit("The name is invalid"));
-                change(console, &within, "name", rename).await?.into()
+                view(&change(console, &within, "name", rename).await?).into()
+            }
+            Self::KeyRate { within, rate } => {
+                let set = |workspace: &Workspace| {
+                    workspace.with_key_rate(rate).map_err(unfit("The key rate cannot be set"))
+                };
+                view(&change(console, &within, "keyRate", set).await?).into()
             }
             Self::Disable(within) => {
                 let now = console.store.now();
-                change(console, &within, "state", |workspace| Ok(workspace.disabled(now))).await?.into()
+                let disable = |workspace: &Workspace| Ok(workspace.disabled(now));
+                view(&change(console, &within, "state", disable).await?).into()
             }
             Self::Enable(within) => {
-                change(console, &within, "state", |workspace| Ok(workspace.enabled())).await?.into()
+                let enable = |workspace: &Workspace| Ok(workspace.enabled());
+                view(&change(console, &within, "state", enable).await?).into()
             }
         })
     }
@@ -81,19 +99,20 @@ async fn create(console: &Console, name: &str, id: Option<WorkspaceId>) -> Resul
     Ok(view(&workspace))
 }
 
-async fn change(
+/// Changes one field of a workspace.
+pub(crate) async fn change(
     console: &Console,
     within: &InWorkspace,
     field: &str,
     change: impl Fn(&Workspace) -> Result<Option<Workspace>>,
-) -> Result<View> {
+) -> Result<Workspace> {
     let by = console.beside.operator().await?;
-    let workspace = changed(
+    changed(
         async || console.workspace(within).await,
         |workspace| Ok(Decision::of(workspace, change(workspace)?)),
         async |_, next| console.store.update_workspace(next, &[field], &by).await,
-    );
-    Ok(view(&workspace.await?))
+    )
+    .await
 }
 
 async fn list(console: &Console) -> Result<Report> {
@@ -108,7 +127,8 @@ async fn list(console: &Console) -> Result<Report> {
     Ok(workspaces.iter().map(view).collect::<Report>().remarks(several))
 }
 
-fn view(workspace: &Workspace) -> View {
+/// What is shown of a workspace.
+pub(crate) fn view(workspace: &Workspace) -> View {
     let disabled_at = match workspace.state {
         WorkspaceState::Enabled => None,
         WorkspaceState::Disabled { since } => Some(since),
@@ -119,6 +139,9 @@ fn view(workspace: &Workspace) -> View {
         .text("name", "name", &workspace.name)
         .text("state", "state", workspace.state.as_str())
         .optional("disabledAt", "disabled", disabled_at)
+        .text("selfService", "self-service", workspace.self_service.as_str())
+        .json("keyRate", workspace.key_rate)
+        .cell("key rate", format!("{}/s", workspace.key_rate))
         .text("createdAt", "created", workspace.created_at)
         .json("listShardsRead", read)
         .json("listShardsWrite", write)

@@ -5,6 +5,8 @@ use std::time::Duration;
 use crate::access::actor::Actor;
 use crate::encoding::{base62, is_base62, random_base62, sha256_hex};
 use crate::ids::{KeyId, WorkspaceId};
+use crate::patch::Patch;
+use crate::refused::{KeyLimit, Refused};
 use crate::secret::Secret;
 use crate::text::{Unfit, operator_name};
 use crate::time::{Timestamp, days};
@@ -79,6 +81,8 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
+    /// The greatest number of valid keys that the tenants of a workspace made by the API.
+    pub const MOST_MADE: u32 = 100;
     /// How long lists still show an expired key.
     const SHOWN_AFTER_EXPIRY: Duration = days(30);
     /// How long lists still show a revoked key.
@@ -117,6 +121,44 @@ impl ApiKey {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| now < at)
     }
 
+    /// Checks that a tenant may make one more key with this limit, beside these keys of the workspace. The keys of operators do
+    /// not count.
+    pub fn check_room(
+        keys: &[Self],
+        wanted: RateLimit,
+        key_rate: u32,
+        now: Timestamp,
+    ) -> Result<(), Refused> {
+        let made = keys.iter().filter(|key| key.is_good(now) && matches!(key.created_by, Actor::Key(_)));
+        let (count, rates) =
+            made.fold((0, 0), |(count, rates), key| (count + 1, rates + key.rate.per_second));
+        if count >= Self::MOST_MADE {
+            return Err(Refused::KeyLimitReached { limit: KeyLimit::ApiKeys, of: Self::MOST_MADE });
+        }
+        if rates.saturating_add(wanted.per_second) > key_rate {
+            return Err(Refused::KeyLimitReached { limit: KeyLimit::KeyRate, of: key_rate });
+        }
+        Ok(())
+    }
+
+    /// The key with another name or an earlier expiry. `None` if nothing changes.
+    pub fn changed(&self, change: &KeyChange, now: Timestamp) -> Result<Option<Self>, ExpiryRefused> {
+        let name = change.name.clone().unwrap_or_else(|| self.name.clone());
+        let expires_at = match change.expires_at {
+            Patch::Keep => self.expires_at,
+            Patch::Clear if self.expires_at.is_some() => return Err(ExpiryRefused::Later),
+            Patch::Clear => None,
+            Patch::Set(at) if self.expires_at == Some(at) => Some(at),
+            Patch::Set(at) if at <= now => return Err(ExpiryRefused::Past),
+            Patch::Set(at) if self.expires_at.is_some_and(|seen| seen < at) => {
+                return Err(ExpiryRefused::Later);
+            }
+            Patch::Set(at) => Some(at),
+        };
+        let next = Self { name, expires_at, ..self.clone() };
+        Ok((next != *self).then_some(next))
+    }
+
     /// Until when lists show the key. `None` = without limit: a key that neither expires nor is revoked.
     pub fn shown_until(&self) -> Option<Timestamp> {
         let revoked = self.revoked_at.map(|at| at.plus(Self::SHOWN_AFTER_REVOCATION));
@@ -127,6 +169,24 @@ impl ApiKey {
     pub fn revoked(&self, now: Timestamp) -> Option<Self> {
         self.revoked_at.is_none().then(|| Self { revoked_at: Some(now), ..self.clone() })
     }
+}
+
+/// A change of a key. A key never gains anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyChange {
+    /// The new name.
+    pub name: Option<String>,
+    /// The new expiry.
+    pub expires_at: Patch<Timestamp>,
+}
+
+/// Why an expiry is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpiryRefused {
+    /// It has passed.
+    Past,
+    /// The key would be valid for longer.
+    Later,
 }
 
 /// The scopes, the rate limit and the expiry of a new key.
@@ -197,6 +257,12 @@ pub enum Scope {
     TemplatesRead,
     /// Erasures of persons, and their previews. `*` does not include it, because nobody can undo an erasure.
     ContactsErase,
+    /// The API keys of the workspace, without their secret values.
+    KeysRead,
+    /// The API keys: create, change and revoke them.
+    KeysWrite,
+    /// The audit log.
+    AuditRead,
 }
 
 impl Scope {
@@ -213,6 +279,9 @@ impl Scope {
         ("messages:read", Self::MessagesRead),
         ("templates:read", Self::TemplatesRead),
         ("contacts:erase", Self::ContactsErase),
+        ("keys:read", Self::KeysRead),
+        ("keys:write", Self::KeysWrite),
+        ("audit:read", Self::AuditRead),
     ];
 
     /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
@@ -229,11 +298,19 @@ impl Scope {
         "messages:read",
         "templates:read",
         "contacts:erase",
+        "keys:read",
+        "keys:write",
+        "audit:read",
         "*",
     ];
 
     fn as_str(self) -> &'static str {
         Self::ALL.iter().find(|(_, scope)| *scope == self).map_or("", |(name, _)| name)
+    }
+
+    /// Whether it lets a tenant manage the workspace. Without self-service, no key has it.
+    pub fn manages(self) -> bool {
+        matches!(self, Self::KeysRead | Self::KeysWrite | Self::AuditRead)
     }
 
     /// Whether `*` includes it.
@@ -272,6 +349,13 @@ impl Scopes {
     pub fn names(&self) -> Vec<&'static str> {
         let all = self.all.then_some("*");
         all.into_iter().chain(self.named.iter().map(|scope| scope.as_str())).collect()
+    }
+
+    /// The names of these scopes that are not `held`. `*` is never held, because it includes future scopes.
+    pub fn beyond(&self, held: &Self) -> Vec<&'static str> {
+        let all = self.all.then_some("*");
+        let lacking = self.named.iter().filter(|scope| !held.allow(**scope));
+        all.into_iter().chain(lacking.map(|scope| scope.as_str())).collect()
     }
 
     /// Whether these scopes include `wanted`.
@@ -399,5 +483,79 @@ mod tests {
         assert!(erasing.allow(Scope::ContactsErase) && erasing.allow(Scope::FilesRead));
         assert!(Scopes::parse(["contacts"]).is_err());
         assert_eq!(Scope::NAMES.len(), Scope::ALL.len() + 1);
+    }
+
+    #[test]
+    fn a_key_grants_only_scopes_that_it_holds() {
+        let scopes = |names: &[&'static str]| Scopes::parse(names.iter().copied()).unwrap();
+        for (held, _) in Scope::ALL {
+            for (wanted, _) in Scope::ALL {
+                let beyond = scopes(&[wanted]).beyond(&scopes(&[held]));
+                assert_eq!(beyond.is_empty(), held == wanted, "{held} {wanted}");
+            }
+            let of_all = scopes(&[held]).beyond(&scopes(&["*"]));
+            assert_eq!(of_all.is_empty(), *held != "contacts:erase", "{held}");
+            assert_eq!(scopes(&["*"]).beyond(&scopes(&[held])), ["*"]);
+        }
+        let every = ["*", "contacts:erase"];
+        assert_eq!(scopes(&every).beyond(&scopes(&every)), ["*"], "nobody grants future scopes");
+        let wanted = scopes(&["users:read", "files:read", "keys:read"]);
+        assert_eq!(wanted.beyond(&scopes(&["files:read"])), ["users:read", "keys:read"]);
+    }
+
+    fn made(created_by: Actor, per_second: u32) -> ApiKey {
+        let nil = uuid::Uuid::nil();
+        let rate = RateLimit::new(per_second, 1).unwrap();
+        let grant = Grant { scopes: Scopes::parse(["users:read"]).unwrap(), rate, expires_at: None };
+        let (id, workspace) = (KeyId::from_uuid(nil), WorkspaceId::from_uuid(nil));
+        ApiKey::new(id, workspace, "k", grant, created_by, Timestamp::from_millis(0)).unwrap()
+    }
+
+    #[test]
+    fn the_keys_that_tenants_made_have_a_number_and_a_rate_together() {
+        let tenant = || Actor::Key(KeyId::from_uuid(uuid::Uuid::nil()));
+        let now = Timestamp::from_millis(1_000);
+        let wanted = |per_second| RateLimit::new(per_second, 30_000).unwrap();
+        let check = |keys: &[ApiKey], per_second| ApiKey::check_room(keys, wanted(per_second), 200, now);
+        let rate = Err(Refused::KeyLimitReached { limit: KeyLimit::KeyRate, of: 200 });
+        assert_eq!((check(&[], 200), check(&[], 201)), (Ok(()), rate.clone()));
+        let half = made(tenant(), 100);
+        assert_eq!(check(&[half.clone()], 100), Ok(()));
+        assert_eq!(check(&[half.clone()], 101), rate);
+        let of_operator = made(operator(), 500);
+        let revoked = made(tenant(), 500).revoked(now).unwrap();
+        let expired = ApiKey { expires_at: Some(now), ..made(tenant(), 500) };
+        assert_eq!(check(&[of_operator, revoked, expired, half], 100), Ok(()), "these do not count");
+        let many = vec![made(tenant(), 1); 99];
+        assert_eq!(check(&many, 1), Ok(()));
+        let number = Err(Refused::KeyLimitReached { limit: KeyLimit::ApiKeys, of: 100 });
+        assert_eq!(check(&[many, vec![made(tenant(), 1)]].concat(), 1), number);
+    }
+
+    #[test]
+    fn a_key_gets_another_name_or_an_earlier_expiry() {
+        let at = Timestamp::from_millis;
+        let lasting = made(operator(), 1);
+        let ending = ApiKey { expires_at: Some(at(500)), ..lasting.clone() };
+        let set = |millis| Patch::Set(at(millis));
+        let rows = [
+            (&lasting, Patch::Keep, Ok(None)),
+            (&lasting, Patch::Clear, Ok(None)),
+            (&lasting, set(300), Ok(Some(at(300)))),
+            (&ending, set(300), Ok(Some(at(300)))),
+            (&ending, set(500), Ok(None)),
+            (&ending, set(501), Err(ExpiryRefused::Later)),
+            (&ending, Patch::Clear, Err(ExpiryRefused::Later)),
+            (&ending, set(100), Err(ExpiryRefused::Past)),
+            (&lasting, set(99), Err(ExpiryRefused::Past)),
+        ];
+        for (key, expires_at, expected) in rows {
+            let changed = key.changed(&KeyChange { name: None, expires_at: expires_at.clone() }, at(100));
+            assert_eq!(changed.map(|next| next.and_then(|next| next.expires_at)), expected, "{expires_at:?}");
+        }
+        let renamed = |name: &str| KeyChange { name: Some(name.to_owned()), expires_at: Patch::Keep };
+        assert_eq!(lasting.changed(&renamed("k"), at(1)), Ok(None));
+        let other = ApiKey { name: "crm".to_owned(), ..lasting.clone() };
+        assert_eq!(lasting.changed(&renamed("crm"), at(1)), Ok(Some(other)));
     }
 }

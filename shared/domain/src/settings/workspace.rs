@@ -10,6 +10,7 @@ use crate::settings::onboarding::Onboarding;
 use crate::settings::user::{User, UserStatus};
 use crate::text::{Unfit, operator_name};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// The shard of a newest-first list for a new item with this id. `shards` is
 /// [`Workspace::list_shards_write`]. (Version 4 ids are random, so the items spread evenly.)
@@ -38,6 +39,10 @@ pub struct Workspace {
     pub onboarding: Onboarding,
     /// Whether the service works for the workspace.
     pub state: WorkspaceState,
+    /// Whether the tenant may manage the workspace by the API.
+    pub self_service: SelfService,
+    /// How many requests a second the keys that its tenants make may allow together, 1 to [`Workspace::MAX_KEY_RATE`].
+    pub key_rate: u32,
     /// Increases by one with each change.
     pub version: u64,
 }
@@ -45,6 +50,11 @@ pub struct Workspace {
 impl Workspace {
     /// How long work of a disabled workspace waits before a worker looks again whether it is enabled.
     pub const LOOKS_AGAIN_AFTER: Duration = Duration::from_mins(15);
+
+    /// The key rate of a new workspace.
+    pub const DEFAULT_KEY_RATE: u32 = 200;
+    /// The greatest key rate.
+    pub const MAX_KEY_RATE: u32 = 10_000;
 
     /// A new workspace. Its lists have one shard.
     pub fn new(id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
@@ -58,6 +68,8 @@ impl Workspace {
             default_line: None,
             onboarding: Onboarding::default(),
             state: WorkspaceState::Enabled,
+            self_service: SelfService::On,
+            key_rate: Self::DEFAULT_KEY_RATE,
             version: 1,
         })
     }
@@ -78,6 +90,26 @@ impl Workspace {
     pub fn enabled(&self) -> Option<Self> {
         let (state, version) = (WorkspaceState::Enabled, self.version + 1);
         self.state.is_disabled().then(|| Self { state, version, ..self.clone() })
+    }
+
+    /// The workspace with self-service on or off. `None` if it is so already.
+    pub fn with_self_service(&self, self_service: SelfService) -> Option<Self> {
+        let version = self.version + 1;
+        (self.self_service != self_service).then(|| Self { self_service, version, ..self.clone() })
+    }
+
+    /// The workspace with this key rate. `None` if it has the same rate already.
+    pub fn with_key_rate(&self, key_rate: u32) -> Result<Option<Self>, Unfit> {
+        if !(1..=Self::MAX_KEY_RATE).contains(&key_rate) {
+            return Err(Unfit::Value { reason: "the rate must be 1 to 10000 requests per second" });
+        }
+        let version = self.version + 1;
+        Ok((self.key_rate != key_rate).then(|| Self { key_rate, version, ..self.clone() }))
+    }
+
+    /// What the workspace admits.
+    pub fn access(&self) -> WorkspaceAccess {
+        WorkspaceAccess { state: self.state, self_service: self.self_service }
     }
 
     /// The workspace after a line was added. The line becomes the default if there is none yet or if
@@ -130,6 +162,36 @@ impl WorkspaceState {
             Self::Disabled { .. } => "DISABLED",
         }
     }
+}
+
+/// Whether a tenant may manage its workspace by the API: its keys, and later its other settings. If not, every key of the
+/// workspace counts as one without the scopes for it ([`Scope::manages`](crate::Scope::manages)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SelfService {
+    /// It may.
+    #[default]
+    On,
+    /// Only the operator manages the workspace.
+    Off,
+}
+
+words!(
+    /// The names of the two.
+    SelfService { On: "ON", Off: "OFF" }
+);
+
+/// What a workspace admits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkspaceAccess {
+    /// Whether the service works for it.
+    pub state: WorkspaceState,
+    /// Whether its tenant may manage it.
+    pub self_service: SelfService,
+}
+
+impl WorkspaceAccess {
+    /// The access of a workspace without a row: nothing of it exists that could be used.
+    pub const OPEN: Self = Self { state: WorkspaceState::Enabled, self_service: SelfService::On };
 }
 
 /// A team of internal users, for round-robin assignment.

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::access::api_key::RateLimit;
 use domain::attribute::AttributeDefinition;
 use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choosers, Chosen};
 use domain::contact::search::SearchQuery;
@@ -21,13 +22,14 @@ use domain::settings::template::{
 };
 use domain::webhook::signature;
 use domain::{
-    AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, Cellphone, ChannelId,
-    ClosedValue, ClosedValueId, Contact, ContactId, ContactRef, ContactType, Conversation, ConversationId,
-    ConversationName, ConversationStatus, Definitions, Email, Event, EventId, EventType, External,
-    ExternalId, FileType, Ids, Internal, Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId,
-    Message, MessageBody, MessageId, MessageStatus, Onboarding, PersonName, Provider, ProviderUserId, Scope,
-    SentOrigin, Summary, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp,
-    Unfit, User, UserId, UserIds, UserRef, UserStatus, WorkspaceId,
+    Actor, ApiKey, AttributeCategory, AttributeId, AttributeType, AuditAction, AuditEntry, AuditEntryId,
+    Author, BrandId, BusinessAccountId, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact, ContactId,
+    ContactRef, ContactType, Conversation, ConversationId, ConversationName, ConversationStatus, Definitions,
+    Email, Event, EventId, EventType, External, ExternalId, FileType, Ids, Internal, KeyId, Language, Lead,
+    LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId, MessageStatus,
+    Onboarding, PersonName, Provider, ProviderUserId, Scope, Scopes, SentOrigin, Summary, Template,
+    TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User, UserId, UserIds,
+    UserRef, UserStatus, WorkspaceId,
 };
 use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
 use edge::form::{Form, Node, Rejection};
@@ -158,6 +160,8 @@ fn enumerations_match_the_domain() {
         ("/TemplateParameterKind/enum", SlotKind::NAMES),
         ("/Template/properties/parameterFormat/enum", ParameterFormat::NAMES),
         ("/UserStatus/enum", &statuses),
+        ("/AuditAction/enum", AuditAction::NAMES),
+        ("/Scope/enum", Scope::NAMES),
     ];
     for (pointer, names) in rows {
         let found = api["components"]["schemas"].pointer(pointer).unwrap_or(&Value::Null);
@@ -277,6 +281,9 @@ fn limits_match_the_domain() {
             "/components/schemas/ClosedAttributeUpdate/properties/closedCustomAttributeIds/maxItems".to_owned(),
             AttributeDefinition::MAX_VALUES as u64,
         ),
+        ("/components/schemas/ApiKeyCreate/properties/rate/maximum".to_owned(), RateLimit::MAX_PER_SECOND.into()),
+        ("/components/schemas/ApiKeyCreate/properties/burst/maximum".to_owned(), RateLimit::MAX_BURST.into()),
+        ("/components/schemas/ApiKeyCreate/properties/scopes/maxItems".to_owned(), Scope::NAMES.len() as u64),
         (format!("{file}/name/maxLength"), FileName::MAX as u64),
         (format!("{file}/contentLength/maximum"), largest),
         (format!("{text}/messageBody/maxLength"), MessageBody::MAX as u64),
@@ -617,6 +624,20 @@ fn chosen(choice: Choice, scope: &ChoiceScope) -> Value {
     json!(view::choice(&choices, scope, &choices.scopes[scope]))
 }
 
+fn api_key(by: &Actor) -> ApiKey {
+    ApiKey {
+        id: KeyId::from_uuid(id(8)),
+        workspace_id: workspace(),
+        name: "crm".to_owned(),
+        scopes: Scopes::parse(["contacts:read"]).unwrap(),
+        rate: RateLimit::DEFAULT,
+        created_at: moment(),
+        created_by: by.clone(),
+        expires_at: Some(moment()),
+        revoked_at: Some(moment()),
+    }
+}
+
 #[test]
 fn responses_and_events_have_exactly_the_documented_fields() {
     let api = api();
@@ -652,6 +673,20 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         at: moment(),
     };
     let event: Value = serde_json::from_slice(&view::event_body(&event, &json!({})).unwrap()).unwrap();
+    let author = Author { actor: Actor::Key(KeyId::from_uuid(id(8))), request_id: Some("r".to_owned()) };
+    let key = api_key(&author.actor);
+    let entry = AuditEntry {
+        id: AuditEntryId::from_uuid(id(9)),
+        workspace_id: workspace(),
+        at: moment(),
+        author,
+        action: AuditAction::WorkspaceUpdate,
+        subject: workspace().to_string(),
+        fields: vec!["name".to_owned()],
+    };
+    // A new key was never used. The field is that of every key.
+    let mut created = json!(view::created_key(&key, Some("msk_")));
+    created["lastUsedAt"] = json!(moment().to_string());
     let (template, account) = (template(), account());
     let accounts = [&account];
     let of_line = ChoiceScope::Line(ChannelId::parse("line").unwrap());
@@ -673,6 +708,23 @@ fn responses_and_events_have_exactly_the_documented_fields() {
             }),
         ),
         ("InternalUser", json!(view::user(&user))),
+        ("ApiKey", json!(view::api_key(&key, Some(moment())))),
+        ("ApiKeyCreated", created),
+        (
+            "ApiKeyPage",
+            json!(view::ApiKeysView {
+                api_keys: vec![view::api_key(&key, Some(moment()))],
+                cursor: Some(String::new())
+            }),
+        ),
+        ("AuditEntry", json!(view::audit_entry(&entry))),
+        (
+            "AuditLogPage",
+            json!(view::AuditLogView {
+                entries: vec![view::audit_entry(&entry)],
+                cursor: Some(String::new())
+            }),
+        ),
         (
             "FileUploadResponseItem",
             json!(view::upload(MediaId::from_uuid(id(7)), &file, "https://example.com".to_owned())),

@@ -5,15 +5,20 @@ use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
 use domain::{
-    Actor, ApiKey, AuditAction, Author, KeyId, Scopes, Timestamp, Unfit, WorkspaceId, WorkspaceState,
+    Actor, ApiKey, AuditAction, Author, KeyId, Scopes, Timestamp, Unfit, Workspace, WorkspaceAccess,
+    WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::access::idempotency::{IdempotencyKey, StoredAnswer, keep_answer, stored_answer};
+use crate::access::limiter::{last_use, limit_place};
 use crate::dynamodb::fields::{self, stored};
-use crate::dynamodb::item::{Item, expiring, key, n, read, row, s, text};
+use crate::dynamodb::item::{Item, PK, SK, expiring, read, row, s, text};
+use crate::dynamodb::paging::{Hits, List, Page, PageRequest};
 use crate::dynamodb::read::Place;
-use crate::dynamodb::write::{Transaction, TwoRoles, Write};
-use crate::settings::workspaces::state_of;
+use crate::dynamodb::retry::RetryTime;
+use crate::dynamodb::write::{Transaction, Write};
+use crate::settings::workspaces::access_of;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -23,18 +28,18 @@ impl Store {
         self.get_row(Table::ApiKeys, keys::api_key(sha256_hex)).await
     }
 
-    /// The key with this SHA-256 (lower-case hex), and whether the service works for this workspace, in whichever
-    /// workspace the key is. A workspace without a row counts as enabled. One round trip of one call.
-    pub async fn api_key_and_state(
+    /// The key with this SHA-256 (lower-case hex), and what this workspace admits, in whichever workspace the key
+    /// is. A workspace without a row counts as enabled. One round trip of one call.
+    pub async fn api_key_and_access(
         &self,
         sha256_hex: &str,
         workspace: WorkspaceId,
-    ) -> Result<(Option<ApiKey>, WorkspaceState), StoreError> {
+    ) -> Result<(Option<ApiKey>, WorkspaceAccess), StoreError> {
         let of_key = Place::of(Table::ApiKeys, keys::api_key(sha256_hex));
         let of_workspace = Place::of(Table::Workspaces, keys::workspace(workspace));
         let mut rows = self.rows_at([&of_key, &of_workspace]).await?;
         let key = rows.read(&of_key)?;
-        Ok((key, rows.take(&of_workspace).map_or(Ok(WorkspaceState::Enabled), state_of)?))
+        Ok((key, rows.take(&of_workspace).map_or(Ok(WorkspaceAccess::OPEN), access_of)?))
     }
 
     /// All keys of the workspace, newest first. Expired keys stay for 30 days, revoked keys for 400. One round trip for
@@ -67,42 +72,177 @@ impl Store {
         Err(StoreError::Failed("another key has the same hash".into()))
     }
 
-    /// Revokes a key. The table refuses it at once; a function that has it in memory refuses it within 30 s.
-    /// Two round trips, 6 write units.
+    /// A page of the workspace's keys in the order of their ids. One round trip.
+    pub async fn api_keys_page(
+        &self,
+        workspace: WorkspaceId,
+        page_size: usize,
+        after: Option<&str>,
+    ) -> Result<Page<ApiKey>, StoreError> {
+        let wanted = PageRequest { page_size, after };
+        let Hits { hits, next } = self.hits(&COPIES, keys::api_keys(workspace), wanted).await?;
+        Ok(Page { items: hits.into_iter().map(|hit| hit.row).collect(), next })
+    }
+
+    /// A key of the workspace by its id. One round trip.
+    pub async fn listed_key(
+        &self,
+        workspace: WorkspaceId,
+        id: KeyId,
+    ) -> Result<Option<ListedKey>, StoreError> {
+        let copy = self.get_item(Table::ApiKeys, keys::api_key_copy(workspace, id)).await?;
+        copy.map(ListedKey::of).transpose()
+    }
+
+    /// The same with its last use, to the minute. One round trip of one call.
+    pub async fn listed_key_and_use(
+        &self,
+        workspace: WorkspaceId,
+        id: KeyId,
+    ) -> Result<Option<(ListedKey, Option<Timestamp>)>, StoreError> {
+        let copy = Place::of(Table::ApiKeys, keys::api_key_copy(workspace, id));
+        let limit = limit_place(workspace, id);
+        let mut rows = self.rows_at([&copy, &limit]).await?;
+        let used = last_use(&rows, &limit);
+        let key = rows.take(&copy).map(ListedKey::of).transpose()?;
+        Ok(key.map(|key| (key, used)))
+    }
+
+    /// Stores a key that a tenant made, if the workspace is still as `seen`: its limits were judged under this version. With the
+    /// answer of an idempotency key. One round trip, 8 write units, 10 with an answer.
+    pub async fn create_judged_key(
+        &self,
+        new: &JudgedKey<'_>,
+        seen: &Workspace,
+    ) -> Result<KeyCreated, StoreError> {
+        let JudgedKey { key: api_key, sha256_hex, by, kept } = new;
+        let [row, copy] = rows(sha256_hex, api_key)?;
+        let entry = self.audit(by, seen.id, AuditAction::ApiKeyCreate, api_key.id, &[])?;
+        let mut writes = Transaction::new()
+            .with(Creates::Key, Write::put(Table::ApiKeys, row).when_absent())
+            // The id is new, so there is no such row.
+            .with(Creates::Key, Write::put(Table::ApiKeys, copy))
+            .with(Creates::Key, entry)
+            .with(Creates::Version, self.bump_version(seen));
+        if let Some((once, answer)) = kept {
+            writes.add(Creates::Answer, keep_answer(Table::ApiKeys, seen.id, once, answer, self.now())?);
+        }
+        let Err(refusals) = self.transact(writes).await? else { return Ok(KeyCreated::Done) };
+        for refusal in refusals {
+            match (refusal.role, refusal.found) {
+                (Creates::Answer, Some(found)) => return Ok(KeyCreated::Answered(stored_answer(found)?)),
+                (Creates::Key, _) => return Err(StoreError::Failed("another key has the same hash".into())),
+                (Creates::Answer | Creates::Version, _) => {}
+            }
+        }
+        Ok(KeyCreated::Stale)
+    }
+
+    /// Revokes a key by its id. Two round trips, 6 write units; more only if others change the key at the same time.
     pub async fn revoke_api_key(
         &self,
         workspace: WorkspaceId,
         id: KeyId,
         by: &Author,
     ) -> Result<Revoked, StoreError> {
-        let Some(copy) = self.get_item(Table::ApiKeys, keys::api_key_copy(workspace, id)).await? else {
-            return Ok(Revoked::Unknown);
-        };
-        let sha256_hex = text(&copy, SHA256).to_owned();
-        let Some(revoked) = read::<ApiKey>(copy)?.revoked(self.now()) else {
-            return Ok(Revoked::Already);
-        };
-        let until = revoked.shown_until().map_or(0, Timestamp::as_seconds);
-        let revoke = |item| {
-            Write::update(Table::ApiKeys, item, "SET revokedAt = :now, expiresAt = :until")
-                .bind(":now", s(self.now().to_string()))
-                .bind(":until", n(until))
-        };
-        let row = revoke(key(keys::api_key(&sha256_hex)))
-            .when("attribute_exists(pk) AND attribute_not_exists(revokedAt)");
-        let copy = revoke(key(keys::api_key_copy(workspace, id))).when("attribute_exists(pk)");
-        let entry = self.audit(by, workspace, AuditAction::ApiKeyRevoke, id, &[])?;
-        let writes = Transaction::new()
-            .with(TwoRoles::Main, row)
-            .with(TwoRoles::Other, copy)
-            .with(TwoRoles::Other, entry);
-        Ok(match self.transact(writes).await? {
-            Ok(()) => Revoked::Done,
-            Err(refusals) if refusals.iter().all(|refusal| refusal.found.is_some()) => Revoked::Already,
-            Err(_) => Revoked::Unknown,
-        })
+        let mut retries = RetryTime::new(self);
+        loop {
+            let Some(listed) = self.listed_key(workspace, id).await? else { return Ok(Revoked::Unknown) };
+            let Some(next) = listed.key.revoked(self.now()) else { return Ok(Revoked::Already) };
+            if self.replace_listed_key(&listed, &next, AuditAction::ApiKeyRevoke, by).await? {
+                return Ok(Revoked::Done);
+            }
+            retries.wait().await?;
+        }
+    }
+
+    /// Replaces a key and its copy, if the key is still as it was listed. The table refuses a revoked or expired key at once; a
+    /// function that has it in memory refuses it within 30 s. Returns `false` if the key was changed or deleted since. One round
+    /// trip, 6 write units.
+    pub async fn replace_listed_key(
+        &self,
+        ListedKey { key: seen, sha256_hex }: &ListedKey,
+        next: &ApiKey,
+        action: AuditAction,
+        by: &Author,
+    ) -> Result<bool, StoreError> {
+        let [row, copy] = rows(sha256_hex, next)?;
+        let changed = [("name", seen.name != next.name), ("expiresAt", seen.expires_at != next.expires_at)];
+        let fields: Vec<&str> =
+            changed.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field).collect();
+        let row = Write::put(Table::ApiKeys, row);
+        let row = [("revokedAt", seen.revoked_at), ("goodUntil", seen.expires_at)].into_iter().fold(
+            row.when("#name = :name").name("#name", "name").bind(":name", s(&seen.name)),
+            |row, (attribute, at)| match at {
+                None => row.also_when(&format!("attribute_not_exists({attribute})")),
+                Some(at) => row
+                    .also_when(&format!("{attribute} = :{attribute}"))
+                    .bind(format!(":{attribute}"), s(at.to_string())),
+            },
+        );
+        let copy = Write::put(Table::ApiKeys, copy).when("attribute_exists(pk)");
+        self.all_or_none([row, copy, self.audit(by, seen.workspace_id, action, seen.id, &fields)?]).await
     }
 }
+
+/// A key that a tenant makes.
+pub struct JudgedKey<'a> {
+    /// The key.
+    pub key: &'a ApiKey,
+    /// Its SHA-256 (lower-case hex).
+    pub sha256_hex: &'a str,
+    /// Who makes it, and in which request.
+    pub by: &'a Author,
+    /// The idempotency key of the request, and the answer for repeats.
+    pub kept: Option<(&'a IdempotencyKey, &'a str)>,
+}
+
+/// The result of [`Store::create_judged_key`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyCreated {
+    /// The key is stored.
+    Done,
+    /// The workspace was changed since its limits were judged. Nothing was stored.
+    Stale,
+    /// The idempotency key has this answer. Nothing was stored.
+    Answered(StoredAnswer),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Creates {
+    /// Writes the key, its copy or the entry of the audit log.
+    Key,
+    /// Gives the workspace its next version.
+    Version,
+    /// Stores the answer of the idempotency key.
+    Answer,
+}
+
+/// A key as its copy shows it, with what its change needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedKey {
+    /// The key.
+    pub key: ApiKey,
+    /// The SHA-256 by which its own row is found.
+    sha256_hex: String,
+}
+
+impl ListedKey {
+    fn of(copy: Item) -> Result<Self, StoreError> {
+        let sha256_hex = text(&copy, SHA256).to_owned();
+        Ok(Self { key: read(copy)?, sha256_hex })
+    }
+}
+
+/// The copies of a workspace's keys, in the order of their ids.
+const COPIES: List<ApiKey> = List {
+    table: Table::ApiKeys,
+    index: None,
+    keys: (PK, SK),
+    filter: None,
+    attributes: None,
+    read: read::<ApiKey>,
+};
 
 /// The attribute of a copy that names the key's row.
 const SHA256: &str = "sha256";

@@ -17,7 +17,7 @@ use domain::access::rate::{Bucket, Draw, Form, Gcra, Left, Step};
 use domain::{KeyId, Timestamp, WorkspaceId};
 
 use crate::dynamodb::item::{Item, key, n, s, text};
-use crate::dynamodb::read::Place;
+use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::memory::Memory;
 use crate::{Store, StoreError, Table, keys};
@@ -189,12 +189,20 @@ impl Store {
         workspace: WorkspaceId,
         of: &[KeyId],
     ) -> Result<Vec<Option<Timestamp>>, StoreError> {
-        let of_key = |key: &KeyId| Place::of(Table::Limits, keys::limit(workspace, *key));
-        let places: Vec<Place> = of.iter().map(of_key).collect();
+        let places: Vec<Place> = of.iter().map(|key| limit_place(workspace, *key)).collect();
         let rows = self.rows_at(&places).await?;
-        let used = |place| Some(Timestamp::parse(text(rows.get(place)?, "usedAt")));
-        Ok(places.iter().map(|place| used(place).flatten()).collect())
+        Ok(places.iter().map(|place| last_use(&rows, place)).collect())
     }
+}
+
+/// Where the bucket of a key is.
+pub(crate) fn limit_place(workspace: WorkspaceId, key: KeyId) -> Place {
+    Place::of(Table::Limits, keys::limit(workspace, key))
+}
+
+/// When the key of this bucket was last used.
+pub(crate) fn last_use(rows: &Rows, place: &Place) -> Option<Timestamp> {
+    Timestamp::parse(text(rows.get(place)?, "usedAt"))
 }
 
 /// The theoretical arrival time in a row; 0 if there is none.

@@ -1,8 +1,8 @@
 //! A workspace's own row.
 
 use domain::{
-    AuditAction, Author, ChannelId, Onboarding, Override, TemplateId, Timestamp, Workspace, WorkspaceId,
-    WorkspaceState,
+    AuditAction, Author, ChannelId, Onboarding, Override, SelfService, TemplateId, Timestamp, Workspace,
+    WorkspaceAccess, WorkspaceId, WorkspaceState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,12 @@ impl Store {
     pub async fn workspace_state(&self, id: WorkspaceId) -> Result<WorkspaceState, StoreError> {
         let row = self.get_item(Table::Workspaces, keys::workspace(id)).await?;
         row.map_or(Ok(WorkspaceState::Enabled), state_of)
+    }
+
+    /// What the workspace admits (strongly consistent read). One round trip.
+    pub async fn workspace_access(&self, id: WorkspaceId) -> Result<WorkspaceAccess, StoreError> {
+        let row = self.get_item(Table::Workspaces, keys::workspace(id)).await?;
+        row.map_or(Ok(WorkspaceAccess::OPEN), access_of)
     }
 
     /// Stores a new workspace and adds it to the list of workspaces. Returns `false` if there is a workspace
@@ -116,6 +122,11 @@ pub(crate) fn state_of(row: Item) -> Result<WorkspaceState, StoreError> {
     Ok(read::<Workspace>(row)?.state)
 }
 
+/// What the row of a workspace admits.
+pub(crate) fn access_of(row: Item) -> Result<WorkspaceAccess, StoreError> {
+    Ok(read::<Workspace>(row)?.access())
+}
+
 fn listed_row(workspace: &Workspace) -> Result<Item, StoreError> {
     let key = keys::workspace_in_list(workspace.created_at, workspace.id);
     row(key, "listedWorkspace", &ListedRow { id: workspace.id })
@@ -145,7 +156,23 @@ struct WorkspaceRow {
     onboarding: Onboarding,
     #[serde(flatten, with = "fields::Shaped::<StateFields>")]
     state: WorkspaceState,
+    #[serde(with = "fields::text", default, skip_serializing_if = "is_on")]
+    self_service: SelfService,
+    #[serde(default = "default_key_rate", skip_serializing_if = "is_default_key_rate")]
+    key_rate: u32,
     version: u64,
+}
+
+fn default_key_rate() -> u32 {
+    Workspace::DEFAULT_KEY_RATE
+}
+
+fn is_default_key_rate(key_rate: &u32) -> bool {
+    *key_rate == default_key_rate()
+}
+
+fn is_on(self_service: &SelfService) -> bool {
+    *self_service == SelfService::On
 }
 
 #[derive(Serialize, Deserialize)]

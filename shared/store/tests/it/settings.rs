@@ -385,6 +385,7 @@ async fn a_key_is_revoked_once_and_not_after_its_row_was_deleted() {
             db.begun("TransactWriteItems", 1).await;
             if is_deleted {
                 db.remove_row(Table::ApiKeys, "abc", "K");
+                db.remove_row(Table::ApiKeys, &format!("{}#I", workspace.id), &key.id.to_string());
             } else {
                 assert_eq!(store.revoke_api_key(workspace.id, key.id, &by()).await.unwrap(), Revoked::Done);
                 db.clock().advance(std::time::Duration::from_secs(1));

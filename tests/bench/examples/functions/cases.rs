@@ -3,7 +3,7 @@
 use bench::{Answer, Authority, Server, webhooks};
 use domain::access::api_key::RateLimit;
 use domain::media::MediaState;
-use domain::{AttributeType, Erasure, Media, WorkspaceId};
+use domain::{AttributeType, Erasure, KeyId, Media, WorkspaceId};
 use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -33,6 +33,7 @@ enum What {
     MessageRead,
     MessageList,
     User,
+    ApiKey,
     Lead,
     Preflight,
     Reference,
@@ -65,6 +66,7 @@ pub(crate) const ALL: &[Case] = &[
     case!("conversations: GET page of 20", "conversations", Conversations),
     case!("conversations: POST", "conversations", ConversationCreate),
     case!("users", "users", User),
+    case!("access: GET one key", "access", ApiKey),
     case!("files: POST of two", "files", Files),
     case!("files: GET one", "files", File),
     case!("messages: GET one", "messages", MessageRead),
@@ -198,6 +200,11 @@ async fn events(
         What::User => {
             let id = world.user("agent@example.com", |_| ()).await.id;
             same(world.event("users-get.json").path("userId", id))
+        }
+        What::ApiKey => {
+            let id = KeyId::generate(world.db.store().ids());
+            world.key_with(world.workspace, &["users:read"], |key| key.id = id).await;
+            same(world.event("access-get.json").path("keyId", id))
         }
         What::Files => same(world.event("files-create.json").without_header("idempotency-key")),
         What::File => {

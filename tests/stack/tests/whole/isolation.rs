@@ -347,6 +347,8 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_a
     ];
     all_answer_alike(&stack, &mine, rows, &named).await;
 
+    let keys = stack.api(Method::GET, &mine, "/api-keys", None).await;
+    assert!(!keys.text.contains(&key) && keys.json["apiKeys"].as_array().unwrap().len() == 1);
     let theirs_now = stack.api(Method::GET, &theirs, &format!("/conversations/{conversation}"), None).await;
     assert_eq!(
         theirs_now.json["updatedAt"], theirs_now.json["createdAt"],
@@ -399,6 +401,8 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         "paid",
     ];
     let my_closed = stack.console(&my_closed);
+    let key = ["key", "create", "--workspace", &theirs.id, "--name", "theirs", "--scope", "users:read"];
+    let key = create(&stack, &key, "keyId");
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11".to_owned();
 
     // One row for each place where a request may have an id: the request with the foreign id and with an unknown one.
@@ -451,6 +455,18 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
             422,
         ),
         get("GET user", "/users/", &user, &random, 404),
+        get("GET API key", "/api-keys/", &key, &random, 404),
+        (
+            "revoke API key",
+            Method::DELETE,
+            format!("/api-keys/{key}"),
+            format!("/api-keys/{random}"),
+            None,
+            None,
+            404,
+        ),
+        get("audit log by actor", "/audit-log?actorId=", &key, &random, 200),
+        get("audit log by subject", "/audit-log?subjectId=", &key, &random, 200),
         get("owner filter", "/contacts?owner=", "eve.agent@example.com", "nobody@example.com", 200),
         get("external id", "/contacts?externalId=", "crm-theirs", "crm-nobody", 200),
         get("search", "/contacts?search=", "eve", "nobody", 200),
@@ -460,7 +476,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         body("closed attribute", closed_entry(&closed_id, &value_id), closed_entry(&random, &value_id)),
         body("closed value", closed_entry(&my_closed_id, &value_id), closed_entry(&my_closed_id, &random)),
     ];
-    let named = [&contact, &user, &attribute, &closed_id, &value_id, &random].map(String::as_str);
+    let named = [&contact, &user, &key, &attribute, &closed_id, &value_id, &random].map(String::as_str);
     all_answer_alike(&stack, &mine, rows, &named).await;
 
     let definitions = stack.api(Method::GET, &mine, "/settings/attributes", None).await;

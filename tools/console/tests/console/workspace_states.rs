@@ -29,10 +29,10 @@ async fn all_workspaces_are_listed_oldest_first_and_equal_names_are_named() {
     assert_eq!(listed(&desk).await, [one, two, three]);
     let shown = desk.run(&["workspace", "list"]).await;
     assert_snapshot!(shown.out, @"
-    WORKSPACE                             NAME     STATE     DISABLED                  CREATED                   LIST SHARDS (READ/WRITE)
-    00000000-0000-4000-8000-000000000001  Aster    ENABLED   -                         2026-01-02T03:04:05.679Z  1/1
-    00000000-0000-4000-8000-000000000004  Begonia  DISABLED  2026-01-02T03:04:05.681Z  2026-01-02T03:04:05.680Z  1/1
-    00000000-0000-4000-8000-000000000007  Aster    ENABLED   -                         2026-01-02T03:04:05.681Z  1/1
+    WORKSPACE                             NAME     STATE     DISABLED                  SELF-SERVICE  KEY RATE  CREATED                   LIST SHARDS (READ/WRITE)
+    00000000-0000-4000-8000-000000000001  Aster    ENABLED   -                         ON            200/s     2026-01-02T03:04:05.679Z  1/1
+    00000000-0000-4000-8000-000000000004  Begonia  DISABLED  2026-01-02T03:04:05.681Z  ON            200/s     2026-01-02T03:04:05.680Z  1/1
+    00000000-0000-4000-8000-000000000007  Aster    ENABLED   -                         ON            200/s     2026-01-02T03:04:05.681Z  1/1
     ");
     assert_snapshot!(shown.err, @r#"2 workspaces have the name "Aster": 00000000-0000-4000-8000-000000000001, 00000000-0000-4000-8000-000000000007."#);
     let json = desk.run(&["--json", "workspace", "list"]).await;
@@ -76,9 +76,11 @@ async fn a_workspace_is_renamed_disabled_and_enabled_and_a_repeat_changes_nothin
     {
       "createdAt": "2026-01-02T03:04:05.679Z",
       "disabledAt": "2026-01-02T03:04:08.679Z",
+      "keyRate": 200,
       "listShardsRead": 1,
       "listShardsWrite": 1,
       "name": "Aster Travel",
+      "selfService": "ON",
       "state": "DISABLED",
       "workspaceId": "00000000-0000-4000-8000-000000000001"
     }
@@ -98,4 +100,35 @@ async fn a_workspace_is_renamed_disabled_and_enabled_and_a_repeat_changes_nothin
     }
     assert_snapshot!(desk.refused(&["workspace", "rename", "--workspace", &id, "--name", " "]).await, @"The name is invalid: a name cannot be blank or contain control characters.");
     assert_eq!(workspace().await.name, "Aster Travel");
+}
+
+#[tokio::test]
+async fn self_service_and_the_key_rate_are_set_and_a_repeat_changes_nothing() {
+    let desk = Desk::new().await;
+    let id = create(&desk, "Aster").await;
+    let run = async |verb: &[&str]| desk.json(&[verb, &["--workspace", &id]].concat()).await;
+    let workspace =
+        async || desk.db.store().workspace(WorkspaceId::parse(&id).unwrap()).await.unwrap().unwrap();
+    for (verb, field, value, version) in [
+        (&["portal", "on"][..], "selfService", json!("ON"), 1),
+        (&["portal", "off"], "selfService", json!("OFF"), 2),
+        (&["portal", "off"], "selfService", json!("OFF"), 2),
+        (&["portal", "on"], "selfService", json!("ON"), 3),
+        (&["workspace", "key-rate", "--rate", "200"], "keyRate", json!(200), 3),
+        (&["workspace", "key-rate", "--rate", "500"], "keyRate", json!(500), 4),
+        (&["workspace", "key-rate", "--rate", "500"], "keyRate", json!(500), 4),
+    ] {
+        desk.db.clock().advance(std::time::Duration::from_secs(1));
+        assert_eq!(run(verb).await[field], value, "{verb:?}");
+        assert_eq!(run(&["workspace", "show"]).await[field], value, "{verb:?}");
+        assert_eq!(workspace().await.version, version, "{verb:?}");
+    }
+    let log = run(&["audit", "list"]).await;
+    let fields: Vec<&Value> = log.as_array().unwrap().iter().map(|entry| &entry["fields"][0]).collect();
+    assert_eq!(fields, ["keyRate", "selfService", "selfService"]);
+    for rate in ["0", "10001"] {
+        let line = ["workspace", "key-rate", "--workspace", &id, "--rate", rate];
+        let refused = desk.refused(&line).await;
+        assert_eq!(refused, "The key rate cannot be set: the rate must be 1 to 10000 requests per second.");
+    }
 }

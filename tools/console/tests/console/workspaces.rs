@@ -10,9 +10,11 @@ async fn a_workspace_is_created_and_shown() {
     {
       "createdAt": "2026-01-02T03:04:05.678Z",
       "disabledAt": null,
+      "keyRate": 200,
       "listShardsRead": 1,
       "listShardsWrite": 1,
       "name": "Aster Travel",
+      "selfService": "ON",
       "state": "ENABLED",
       "workspaceId": "00000000-0000-4000-8000-000000000001"
     }
@@ -24,6 +26,8 @@ async fn a_workspace_is_created_and_shown() {
     name                      Aster Travel
     state                     ENABLED
     disabled                  -
+    self-service              ON
+    key rate                  200/s
     created                   2026-01-02T03:04:05.678Z
     list shards (read/write)  1/1
     ");

@@ -67,6 +67,7 @@ async fn main() -> Result<(), Failed> {
     files(&stack).await?;
     messages(&stack, conversation).await?;
     templates(&stack).await?;
+    access(&stack).await?;
     lead_capture(&stack).await
 }
 
@@ -199,6 +200,36 @@ async fn templates(stack: &Stack) -> Result<(), Failed> {
     let request = integrations.preview_template().workspace_id(*workspace).template_id(listed.id);
     let preview = parsed("previewTemplate", request.body(wish).send().await?, 200);
     assert_eq!(preview.footer, listed.footer);
+    Ok(())
+}
+
+async fn access(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let wanted: types::ApiKeyCreate = body(json!({"name": "driven", "scopes": ["users:read"], "rate": 1}))?;
+    let request = integrations.create_api_key().workspace_id(*workspace).body(wanted);
+    let made = parsed("createApiKey", request.idempotency_key(Uuid::new_v4().to_string()).send().await?, 201);
+    assert!(made.api_key.as_ref().is_some_and(|key| key.starts_with("msk_")));
+    let id = made.id;
+
+    let request = integrations.list_api_keys().workspace_id(*workspace).page_size(100);
+    let page = parsed("listApiKeys", request.send().await?, 200);
+    assert!(page.api_keys.iter().any(|key| key.id == id));
+
+    let request = integrations.get_api_key().workspace_id(*workspace).key_id(id);
+    let key = parsed("getApiKey", request.send().await?, 200);
+    assert_eq!(key.scopes, ["users:read"]);
+
+    let update: types::ApiKeyUpdate = body(json!({"name": "other"}))?;
+    let request = integrations.update_api_key().workspace_id(*workspace).key_id(id).body(update);
+    let etag = key.headers()["etag"].to_str()?.to_owned();
+    assert_eq!(parsed("updateApiKey", request.if_match(etag).send().await?, 200).name, "other");
+
+    let request = integrations.revoke_api_key().workspace_id(*workspace).key_id(id);
+    parsed("revokeApiKey", request.send().await?, 204);
+
+    let request = integrations.list_audit_log().workspace_id(*workspace).subject_id(id.to_string());
+    let log = parsed("listAuditLog", request.action(types::AuditAction::ApiKeyRevoke).send().await?, 200);
+    assert_eq!(log.entries.len(), 1);
     Ok(())
 }
 

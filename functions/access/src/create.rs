@@ -1,0 +1,127 @@
+use domain::access::api_key::{Grant, RateLimit};
+use domain::secret::Randomness;
+use domain::text::operator_name;
+use domain::{ApiKey, ApiKeyToken, KeyId, Refused, Scope, Scopes, Timestamp, Unfit};
+use edge::form::{Form, Node, Rejection};
+use edge::{ApiError, Call, Reply, replay, view};
+use futures::future::try_join3;
+use store::{IdempotencyKey, JudgedKey, KeyCreated, StoredAnswer, Table};
+
+use crate::get::author;
+
+/// POST /api-keys: two round trips. The answer has the secret value of the key, which is stored nowhere: a repeat under the same
+/// `Idempotency-Key` gets `null` in its place. An unknown field is refused: whoever misspells `expiresAt` would get a key that
+/// never expires.
+pub(crate) async fn create(call: &Call<'_>, random: &dyn Randomness) -> Result<Reply, ApiError> {
+    let body = call.request.json()?;
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let once = call.idempotency_key(&mut form, "api-keys");
+    let wanted = read_wanted(&mut form, Node::root("body", Some(&body)), call.store().now());
+    let (name, grant) = form.finish(wanted)?;
+    let beyond = grant.scopes.beyond(call.caller.scopes());
+    if !beyond.is_empty() {
+        return Err(Refused::ScopesNotHeld { scopes: beyond }.into());
+    }
+
+    let id = KeyId::generate(call.store().ids());
+    let token = ApiKeyToken::from_entropy(std::array::from_fn(|_| {
+        let mut bytes = [0; 8];
+        random.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }));
+    let creation = Creation { call, name, grant, once, id, token };
+    call.until_written(|| creation.attempt()).await
+}
+
+fn read_wanted(form: &mut Form, body: Node<'_>, now: Timestamp) -> Option<(String, Grant)> {
+    let body = body.object(form)?.only(form, &["name", "scopes", "rate", "burst", "expiresAt"]);
+    let name = body.field("name").required(form).and_then(|at| at.text(form, operator_name));
+    let scopes = body.field("scopes").required(form).and_then(|at| read_scopes(form, &at));
+    let number = |form: &mut Form, field: &str, default: u32, most: u32| match body.field(field).given() {
+        None => Some(default),
+        Some(at) => at.integer(form, 1, most.into()).and_then(|number| u32::try_from(number).ok()),
+    };
+    let rate = number(form, "rate", RateLimit::DEFAULT.per_second, RateLimit::MAX_PER_SECOND);
+    let burst = number(form, "burst", RateLimit::DEFAULT.burst, RateLimit::MAX_BURST);
+    let expires_at = match body.field("expiresAt").given() {
+        None => None,
+        Some(at) => {
+            let expiry = read_expiry(form, &at);
+            if expiry.is_some_and(|expiry| expiry <= now) {
+                form.fail(&at, Rejection::Refused("the expiry is in the past"));
+            }
+            Some(expiry?)
+        }
+    };
+    let rate = RateLimit { per_second: rate?, burst: burst? };
+    Some((name?, Grant { scopes: scopes?, rate, expires_at }))
+}
+
+fn read_scopes(form: &mut Form, at: &Node<'_>) -> Option<Scopes> {
+    let items = at.items(form, 1, Scope::NAMES.len());
+    let read = |at: &Node<'_>| at.text(form, |word| Scopes::parse([word]).map(|_| word.to_owned()));
+    let words: Vec<Option<String>> = items.iter().map(read).collect();
+    let words: Vec<String> = words.into_iter().collect::<Option<_>>()?;
+    Scopes::parse(words.iter().map(String::as_str)).ok()
+}
+
+/// The expiry of a key.
+pub(crate) fn read_expiry(form: &mut Form, at: &Node<'_>) -> Option<Timestamp> {
+    let reason = "not a date-time with an offset, such as 2026-01-31T12:00:00Z";
+    at.text(form, |text| Timestamp::parse(text).ok_or(Unfit::Value { reason }))
+}
+
+/// The request to create a key, with everything that stays the same over its tries.
+struct Creation<'a> {
+    call: &'a Call<'a>,
+    name: String,
+    grant: Grant,
+    once: Option<IdempotencyKey>,
+    id: KeyId,
+    token: ApiKeyToken,
+}
+
+impl Creation<'_> {
+    /// One try: reads, judges and writes. Returns `None` if the workspace was changed in between.
+    async fn attempt(&self) -> Result<Option<Reply>, ApiError> {
+        let (store, id, now) = (self.call.store(), self.call.workspace(), self.call.store().now());
+        let answered = async {
+            match &self.once {
+                Some(once) => store.answered(Table::ApiKeys, id, once).await,
+                None => Ok(None),
+            }
+        };
+        let (workspace, keys, answered) =
+            try_join3(store.workspace(id), store.api_keys(id), answered).await?;
+        if let Some(answered) = answered {
+            return self.replayed(answered).map(Some);
+        }
+        let workspace = workspace.ok_or_else(ApiError::no_workspace)?;
+        ApiKey::check_room(&keys, self.grant.rate, workspace.key_rate, now)?;
+        let by = author(self.call);
+        let key = ApiKey::new(self.id, id, &self.name, self.grant.clone(), by.actor.clone(), now);
+        let key = key.map_err(|_| ApiError::unexpected("a key that was read does not fit"))?;
+
+        self.call.caller.admitted().await?;
+        let answer = Reply::list(&view::created_key(&key, None))?.created();
+        let kept = self.once.as_ref().map(|once| (once, answer.body()));
+        let sha256_hex = self.token.sha256_hex();
+        let new = JudgedKey { key: &key, sha256_hex: &sha256_hex, by: &by, kept };
+        match store.create_judged_key(&new, &workspace).await? {
+            KeyCreated::Done => {
+                let shown = view::created_key(&key, Some(self.token.expose()));
+                Reply::list(&shown).map(|reply| Some(reply.created()))
+            }
+            KeyCreated::Answered(answered) => self.replayed(answered).map(Some),
+            KeyCreated::Stale => Ok(None),
+        }
+    }
+
+    fn replayed(&self, answered: StoredAnswer) -> Result<Reply, ApiError> {
+        let Some(once) = &self.once else {
+            return Err(ApiError::unexpected("a response was stored without an idempotency key"));
+        };
+        Ok(Reply::list_again(replay(once, answered)?).created().replayed())
+    }
+}

@@ -1,0 +1,30 @@
+use domain::{Actor, ApiKey, Author, KeyId};
+use edge::form::Form;
+use edge::{ApiError, Call, Reply, Resource, view};
+
+/// GET /api-keys/{keyId}: one round trip.
+pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let id = read_id(call)?;
+    let found = call.store().listed_key_and_use(call.workspace(), id).await?;
+    let (listed, used) = found.ok_or(ApiError::NotFound(Resource::ApiKey))?;
+    // The last use changes with each request, so the tag does not depend on it.
+    Reply::resource(&view::api_key(&listed.key, used), 0)?.tagged_by(&view::api_key(&listed.key, None))
+}
+
+/// The key's id in the path of a request without a query.
+pub(crate) fn read_id(call: &Call<'_>) -> Result<KeyId, ApiError> {
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let id = call.request.path_id(&mut form, "keyId", KeyId::parse);
+    form.finish(id)
+}
+
+/// The caller, as entries of the audit log name it.
+pub(crate) fn author(call: &Call<'_>) -> Author {
+    Author { actor: Actor::Key(call.caller.key()), request_id: Some(call.request.id().to_owned()) }
+}
+
+/// The key with the tag that `If-Match` names.
+pub(crate) fn shown(key: &ApiKey) -> Result<Reply, ApiError> {
+    Reply::resource(&view::api_key(key, None), 0)
+}

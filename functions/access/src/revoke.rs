@@ -1,0 +1,23 @@
+use domain::{AuditAction, KeyId};
+use edge::{ApiError, Call, Reply, Resource};
+
+use crate::get::{author, read_id, shown};
+
+/// DELETE /api-keys/{keyId}: two round trips. The key is revoked and stays in the list. A repeat changes nothing.
+pub(crate) async fn revoke(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let id = read_id(call)?;
+    call.until_written(|| attempt(call, id)).await
+}
+
+/// One try. Returns `None` if another writer changed the key in between.
+async fn attempt(call: &Call<'_>, id: KeyId) -> Result<Option<Reply>, ApiError> {
+    let store = call.store();
+    let listed = store.listed_key(call.workspace(), id).await?;
+    let listed = listed.ok_or(ApiError::NotFound(Resource::ApiKey))?;
+    call.request.check_if_match(&shown(&listed.key)?)?;
+    let Some(next) = listed.key.revoked(store.now()) else { return Ok(Some(Reply::no_content())) };
+
+    call.caller.admitted().await?;
+    let is_done = store.replace_listed_key(&listed, &next, AuditAction::ApiKeyRevoke, &author(call)).await?;
+    Ok(is_done.then(Reply::no_content))
+}
