@@ -11,6 +11,7 @@ import os
 import pathlib
 import re
 import subprocess
+import tomllib
 
 import pytest
 
@@ -89,3 +90,22 @@ def test_functions_that_are_built_one_by_one_share_what_is_compiled():
         "Functions compile these crates with different features. Declare the features among the [dependencies] of "
         "shared/runtime/Cargo.toml."
     )
+
+
+def manifests():
+    members = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["members"]
+    return sorted(path for member in members for path in ROOT.glob(f"{member}/Cargo.toml"))
+
+
+@pytest.mark.parametrize("manifest", manifests(), ids=lambda path: path.parent.name)
+def test_a_target_is_compiled_for_tests_only_if_it_has_some(manifest):
+    """`test = false` saves the second compilation of a library or program without tests in it, and would hide those of another."""
+    package, folder = tomllib.loads(manifest.read_text()), manifest.parent / "src"
+    programs = [folder / "main.rs"] + sorted(folder.glob("bin/*.rs"))
+    library = [path for path in folder.rglob("*.rs") if path not in programs]
+    has_tests = any("cfg(test)" in path.read_text() for path in library)
+    if (folder / "lib.rs").exists():
+        assert package.get("lib", {}).get("test", True) == has_tests
+    for program in filter(pathlib.Path.exists, programs):
+        assert "cfg(test)" not in program.read_text()
+        assert [target["test"] for target in package["bin"]] == [False]
