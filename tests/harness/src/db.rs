@@ -46,6 +46,19 @@ pub struct StreamPlace {
     iterators: Vec<String>,
 }
 
+/// A reader of the stream of a table.
+pub struct StreamReader {
+    database: Database,
+    place: StreamPlace,
+}
+
+impl StreamReader {
+    /// The records since the last call.
+    pub fn changes(&mut self) -> Vec<Value> {
+        records(&self.database, &mut self.place)
+    }
+}
+
 impl TestDb {
     /// Starts an empty database with the tables of `template.yaml`, in a stack named `test`.
     pub async fn start() -> Self {
@@ -382,25 +395,35 @@ impl TestDb {
 
     /// The records since the last call, as the stream event's `Records`.
     pub fn changes(&self, place: &mut StreamPlace) -> Vec<Value> {
-        let mut records = vec![];
-        for iterator in &mut place.iterators {
-            loop {
-                let page = json!({ "ShardIterator": iterator });
-                let page = expect("records", self.database.get_records(request(&page)));
-                records.extend(page.records.iter().map(|record| {
-                    let mut record = expect("record", serde_json::to_value(record));
-                    record["eventSourceARN"] = json!(place.arn);
-                    record
-                }));
-                let Some(next) = page.next_shard_iterator else { break };
-                *iterator = next;
-                if page.records.is_empty() {
-                    break;
-                }
+        records(&self.database, place)
+    }
+
+    /// A reader of a table's stream, from its start, that needs no borrow of this value.
+    pub fn reader(&self, table: Table) -> StreamReader {
+        StreamReader { database: self.database.clone(), place: self.follow(table) }
+    }
+}
+
+/// The records of a stream after this place, which moves behind them.
+fn records(database: &Database, place: &mut StreamPlace) -> Vec<Value> {
+    let mut records = vec![];
+    for iterator in &mut place.iterators {
+        loop {
+            let page = json!({ "ShardIterator": iterator });
+            let page = expect("records", database.get_records(request(&page)));
+            records.extend(page.records.iter().map(|record| {
+                let mut record = expect("record", serde_json::to_value(record));
+                record["eventSourceARN"] = json!(place.arn);
+                record
+            }));
+            let Some(next) = page.next_shard_iterator else { break };
+            *iterator = next;
+            if page.records.is_empty() {
+                break;
             }
         }
-        records
     }
+    records
 }
 
 impl Drop for TestDb {

@@ -11,6 +11,7 @@ use store::Table;
 use tokio::time::sleep;
 
 use crate::edits::{Edit, Edits};
+use crate::phones::canonical;
 use crate::rows::{is_of, of_key, text};
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
@@ -111,6 +112,10 @@ impl Simulation {
             self.check_extras(tenant);
             self.check_person(tenant).await;
             self.check_merged(tenant).await;
+            self.check_tombstones(tenant);
+            self.check_customers(tenant, &messages).await;
+            self.check_begins(tenant);
+            self.check_told(tenant);
             self.check_inbound(tenant, &messages);
             self.check_seen(tenant, &messages);
             self.check_opened(tenant);
@@ -175,9 +180,9 @@ impl Simulation {
     /// number got the id of one lead.
     async fn check_leads(&self, tenant: &Tenant) {
         let ledger = tenant.ledger.borrow().clone();
-        let mut of_number: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut of_number: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
         for (id, number) in &ledger.leads {
-            of_number.entry(number).or_default().insert(id);
+            of_number.entry(canonical(number)).or_default().insert(id);
             let lead = domain::LeadId::parse(id).expect("an id");
             let found = self.world.db.store().lead(tenant.workspace, lead).await.ok().flatten();
             let Some(found) = found else {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::time::sleep;
 
+use crate::customers::is_customer;
 use crate::files::unsigned;
 use crate::merges::may_merge;
 use crate::persons::NUMBER;
@@ -182,8 +183,10 @@ impl Simulation {
     /// One of the tenant's contacts, but never the person whom the operator may erase, or one whom a merge may take.
     pub(crate) async fn some_contact(&self, tenant: &Tenant) -> Option<String> {
         let contacts = self.contacts(tenant, &[]).await;
-        let contacts: Vec<&Value> =
-            contacts.iter().filter(|contact| contact["cellphone"] != NUMBER && !may_merge(contact)).collect();
+        let contacts: Vec<&Value> = contacts
+            .iter()
+            .filter(|contact| contact["cellphone"] != NUMBER && !may_merge(contact) && !is_customer(contact))
+            .collect();
         if contacts.is_empty() {
             return None;
         }
@@ -389,9 +392,10 @@ impl Simulation {
         for status in change["statuses"].as_array_mut().into_iter().flatten() {
             status["timestamp"] = json!(now);
         }
-        let line = change["line"].take();
+        let (line, field) = (change["line"].take(), change["field"].take());
+        let field = field.as_str().unwrap_or("messages");
         change["metadata"] = json!({ "phone_number_id": line });
-        let entry = json!({ "id": World::ACCOUNT, "changes": [{ "field": "messages", "value": change }] });
+        let entry = json!({ "id": World::ACCOUNT, "changes": [{ "field": field, "value": change }] });
         let body = json!({ "object": "whatsapp_business_account", "entry": [entry] }).to_string();
         let mut mac =
             Hmac::<Sha256>::new_from_slice(World::APP_SECRET.as_bytes()).expect("HMAC takes every key");

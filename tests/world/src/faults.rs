@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use crate::order::Order;
 use crate::queues::QUEUES;
 use crate::random::Random;
 use crate::trace::Trace;
@@ -128,6 +129,8 @@ pub(crate) struct Faults {
     pub(crate) happened: AtomicU64,
     /// When rows were written last, for indexes that lag: table and keys.
     written: Mutex<Vec<(tokio::time::Instant, Value)>>,
+    /// What was recorded about choices and calls, once the world follows it.
+    order: Arc<Mutex<Option<Order>>>,
 }
 
 impl Faults {
@@ -141,7 +144,18 @@ impl Faults {
             over: AtomicBool::new(false),
             happened: AtomicU64::new(0),
             written: Mutex::default(),
+            order: Arc::default(),
         }
+    }
+
+    /// From now on the order of what is recorded is known.
+    pub(crate) fn follow(&self, order: Order) {
+        *self.order.lock().unwrap_or_else(PoisonError::into_inner) = Some(order);
+    }
+
+    /// Asks what was recorded.
+    pub(crate) fn of_order<T>(&self, ask: impl FnOnce(&Order) -> T) -> Option<T> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
     }
 
     /// From now on nothing goes wrong.
@@ -246,6 +260,18 @@ fn kinds(operation: &str) -> &'static [Fault] {
     }
 }
 
+/// Whether a call may record a choice about templates, or that a call of WhatsApp begins.
+fn changes_choices_or_messages(operation: &str, body: &Value) -> bool {
+    match operation {
+        "TransactWriteItems" | "BatchWriteItem" => true,
+        "PutItem" | "UpdateItem" => {
+            let table = body["TableName"].as_str().unwrap_or_default();
+            ["-leads", "-messages"].iter().any(|of| table.ends_with(of))
+        }
+        _ => false,
+    }
+}
+
 /// The call without what is random in the SDK.
 fn digest(body: &Value) -> u64 {
     let mut hash = DefaultHasher::new();
@@ -280,6 +306,7 @@ impl Turns for Faults {
         self.trace.note(format_args!("{} {what} {:x}{goes}", who.name, digest(body)));
         self.wrote(operation, body);
         let (dying, trace, listeners) = (who.clone(), self.trace.clone(), self.listeners(operation, body));
+        let order = changes_choices_or_messages(operation, body).then(|| self.order.clone());
         Turn {
             before: async move {
                 sleep(before).await;
@@ -295,6 +322,11 @@ impl Turns for Faults {
                 }
                 for listener in listeners {
                     listener.notify_one();
+                }
+                if let Some(order) = order
+                    && let Some(order) = order.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
+                {
+                    order.read();
                 }
                 async move {
                     if dies == Some(true) {

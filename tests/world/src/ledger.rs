@@ -7,6 +7,7 @@ use domain::choices::Choice;
 use tokio::time::Instant;
 
 use crate::edits::{Edit, Edits};
+use crate::phones::Phone;
 use crate::register::Register;
 
 /// What a tenant and its customers did, and what they were told.
@@ -50,9 +51,16 @@ pub(crate) struct Ledger {
     pub(crate) person: Person,
     /// The merge that the tenant asked for.
     pub(crate) merged: Option<Merged>,
+    /// The customers whose numbers have two written forms.
+    pub(crate) customers: Vec<Customer>,
 }
 
 impl Ledger {
+    /// Whether contacts may have become one.
+    pub(crate) fn has_merges(&self) -> bool {
+        self.merged.is_some() || !self.customers.is_empty()
+    }
+
     /// Nothing is expected any more of the person with this number.
     pub(crate) fn forget(&mut self, number: &str) {
         self.person.is_erased = true;
@@ -111,6 +119,40 @@ pub(crate) struct Merged {
     pub(crate) ids: [String; 2],
     /// The conversations of both.
     pub(crate) conversations: BTreeSet<String>,
+}
+
+/// A customer whose number has two written forms.
+#[derive(Clone, Debug)]
+pub(crate) struct Customer {
+    pub(crate) phone: Phone,
+    pub(crate) user: Option<String>,
+    /// Since when the customer has the first phone. Somebody else may have had it before.
+    pub(crate) since: Instant,
+    /// The phone that the customer gave up.
+    pub(crate) left: Option<Phone>,
+    /// Whether messages name the user id only.
+    pub(crate) hides: bool,
+    /// Whether no message ever named the user id only.
+    pub(crate) is_shown: bool,
+    /// What the customer wrote, in order.
+    pub(crate) said: Vec<Said>,
+    /// When the customer wrote last, in seconds.
+    pub(crate) last: i64,
+    /// Whether the customer ever chose about marketing only.
+    pub(crate) chose: bool,
+    /// The conversations that the tenant opened with the customer.
+    pub(crate) conversations: Vec<String>,
+    /// Whether one contact must have all that the customer wrote: WhatsApp named all ids together, and nothing came while
+    /// they were somebody else's.
+    pub(crate) is_one: bool,
+}
+
+/// Something that a customer wrote.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) text: String,
+    /// The conversation of the message that it answers, if the service knew both by then.
+    pub(crate) into: Option<String>,
 }
 
 /// A custom attribute.

@@ -9,7 +9,9 @@ mod checks;
 mod clients;
 mod closures;
 mod commands;
+mod consents;
 mod crowd;
+mod customers;
 mod desk;
 mod edits;
 mod endpoints;
@@ -19,11 +21,13 @@ mod ledger;
 mod machine;
 mod merges;
 mod operator;
+mod order;
 mod persons;
+pub mod phones;
 mod queues;
 mod random;
 mod receivers;
-mod register;
+pub mod register;
 mod rows;
 mod sent;
 mod settings;
@@ -43,6 +47,7 @@ use tokio::time::Instant;
 
 use crate::faults::{Faults, Levels};
 use crate::machine::{Machine, Parts};
+use crate::order::Order;
 use crate::random::{Random, RandomIds};
 use crate::receivers::Receivers;
 use crate::simulation::Simulation;
@@ -111,6 +116,7 @@ async fn live(options: &Options) -> Report {
     let faults = Arc::new(Faults::new(random.clone(), trace.clone(), levels));
 
     let world = World::over(TestDb::simulated()).await;
+    faults.follow(Order::of(&world.db));
     for safeguard in &options.without {
         world.db.remove_safeguard(safeguard);
     }
@@ -149,6 +155,7 @@ async fn live(options: &Options) -> Report {
     simulation.start();
     simulation.start_clients();
     simulation.start_merges(&Random::new(!options.seed));
+    simulation.start_customers(&Random::new(options.seed.rotate_left(32)));
     simulation.start_operators();
     simulation.act().await;
     simulation.rest().await;

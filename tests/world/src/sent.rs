@@ -47,7 +47,8 @@ impl Simulation {
                     && (!call.what.starts_with("http")
                         || call.what.contains(&format!("/{}/", tenant.workspace)))
             });
-            if !is_own || !call.to.trim_start_matches('+').starts_with("346") {
+            let is_known = call.to.trim_start_matches('+').starts_with("346");
+            if !is_own || !is_known && !self.whatsapp.is_of_subscriber(&call.to) {
                 self.breaks(format!("a call with another tenant's content: {call:?}"));
             }
             of_part.entry(call.part.to_string()).or_default().push(call);
@@ -126,6 +127,11 @@ impl Simulation {
                         Some("OPTED_OUT") => {
                             ledger.choices.iter().any(|(_, _, choice)| *choice == Choice::Out)
                         }
+                        Some("OPTED_OUT_MARKETING") => {
+                            ledger.customers.iter().any(|of| of.chose) && sent.is_none()
+                        }
+                        // The recipient became part of another one of the same message.
+                        Some("NO_ADDRESS") => ledger.has_merges() && sent.is_none(),
                         Some("OUTSIDE_WINDOW") => sent.is_none(),
                         // The customer moved to another number before the message was sent.
                         Some("NUMBER_CHANGED") => message.lead.is_some() && sent.is_none(),

@@ -351,7 +351,7 @@ fn is_relayed(record: &Value) -> bool {
     sk == "C"
         || sk == "L" && record["dynamodb"]["Keys"]["pk"]["S"].as_str().is_some_and(|pk| pk.contains("#L#"))
         || sk.starts_with("M#")
-        || sk == "P" && record["eventName"] == "INSERT"
+        || (sk == "P" || sk.starts_with("X#")) && record["eventName"] == "INSERT"
         || record["dynamodb"]["NewImage"]["kind"]["S"] == "optOut"
         || record["dynamodb"]["NewImage"]["state"]["S"] == "ASKED"
         || record["eventName"] == "MODIFY" && record["dynamodb"]["NewImage"]["kind"]["S"] == "endpoint"

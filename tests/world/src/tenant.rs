@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use domain::access::api_key::RateLimit;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    EndpointId, EndpointSecrets, EndpointUrl, TeamId, TemplateScope, TrustedReceivers, WebhookEndpoint,
-    WorkspaceId,
+    EndpointId, EndpointSecrets, EndpointUrl, TeamId, Template, TemplateCategory, TemplateScope,
+    TrustedReceivers, WebhookEndpoint, WorkspaceId,
 };
 use harness::{GatewayEvent, World};
 
@@ -16,6 +16,9 @@ use crate::receivers::Receivers;
 
 /// What a tenant's second key permits.
 pub(crate) const FLOOD: RateLimit = RateLimit { per_second: 1, burst: 3 };
+
+/// The name of the template that does not advertise.
+pub(crate) const RECEIPT: &str = "receipt";
 
 /// A workspace with a line, an endpoint and a landing page.
 pub(crate) struct Tenant {
@@ -27,6 +30,8 @@ pub(crate) struct Tenant {
     pub(crate) capture_key: String,
     pub(crate) line: String,
     pub(crate) endpoint: EndpointId,
+    /// Its templates: one whose category is not known, which counts as marketing, and one that does not advertise.
+    pub(crate) templates: [String; 2],
     /// A team of two users.
     pub(crate) team: TeamId,
     /// Whether its endpoint is disabled at times. The service records no events for it then.
@@ -49,6 +54,11 @@ impl Tenant {
         let template = world
             .template_of(TemplateScope::Workspace(workspace), |template| template.name = "hello".to_owned())
             .await;
+        let of_receipt = |template: &mut Template| {
+            template.name = RECEIPT.to_owned();
+            template.category = Some(TemplateCategory::Utility);
+        };
+        let receipt = world.template_of(TemplateScope::Workspace(workspace), of_receipt).await;
         let capture = world.capture_of(workspace, |capture| capture.template = Some(template.id)).await;
         let url = format!("https://hooks{number}.example.com/in");
         let endpoint = WebhookEndpoint {
@@ -76,6 +86,7 @@ impl Tenant {
             workspace,
             key,
             flood_key,
+            templates: [template.id, receipt.id].map(|id| id.to_string()),
             team,
             capture_key: capture.key.as_str().to_owned(),
             line,

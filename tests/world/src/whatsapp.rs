@@ -15,6 +15,8 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 use crate::faults::{Faults, WHO, Who};
+use crate::order::Order;
+use crate::phones::Phone;
 
 /// A call, in the order of the calls.
 #[derive(Clone, Debug)]
@@ -35,6 +37,10 @@ pub(crate) struct Called {
     /// The sender, and how many of its calls had failed before this one.
     pub(crate) who: Who,
     troubles: u64,
+    /// Whether it is a template.
+    pub(crate) is_template: bool,
+    /// How much had been recorded about choices and calls.
+    pub(crate) recorded: usize,
 }
 
 impl Called {
@@ -71,13 +77,33 @@ pub(crate) struct WhatsApp {
     pub(crate) news: Rc<Notify>,
 }
 
+/// Who has a phone.
+#[derive(Clone, Debug)]
+pub(crate) struct Subscriber {
+    pub(crate) phone: Phone,
+    /// The id for the businesses of the account.
+    pub(crate) user: Option<String>,
+    /// Whether businesses do not get the number from the id.
+    pub(crate) hides: bool,
+}
+
 #[derive(Default)]
 struct State {
     calls: Vec<Called>,
+    /// The phones with two written forms that anybody has or had.
+    phones: Vec<Phone>,
+    subscribers: Vec<Subscriber>,
     /// What is still to be told by webhook: the line, and the fields of the change.
     untold: Vec<Value>,
     /// What was told of each message that was sent: the last of its statuses.
     told: BTreeMap<String, MessageStatus>,
+}
+
+impl Subscriber {
+    /// Whether this is the number or the id.
+    fn is(&self, to: &str) -> bool {
+        self.phone.is(to) || self.user.as_deref() == Some(to)
+    }
 }
 
 impl WhatsApp {
@@ -87,6 +113,48 @@ impl WhatsApp {
 
     pub(crate) fn calls(&self) -> Vec<Called> {
         self.state.borrow().calls.clone()
+    }
+
+    /// Somebody has a phone from now on, and nobody else, or somebody has it in another way.
+    pub(crate) fn subscribes(&self, subscriber: Subscriber) {
+        let mut state = self.state.borrow_mut();
+        state
+            .subscribers
+            .retain(|of| of.phone != subscriber.phone && (of.user.is_none() || of.user != subscriber.user));
+        state.phones.push(subscriber.phone.clone());
+        state.subscribers.push(subscriber);
+    }
+
+    /// Nobody has a phone any more.
+    pub(crate) fn is_left(&self, phone: &Phone) {
+        self.state.borrow_mut().subscribers.retain(|of| of.phone != *phone);
+    }
+
+    /// Whether an address is one of the people with two written forms of a number.
+    pub(crate) fn is_of_subscriber(&self, to: &str) -> bool {
+        let state = self.state.borrow();
+        state.phones.iter().any(|phone| phone.is(to))
+            || !to.starts_with(|first: char| first == '+' || first.is_ascii_digit())
+    }
+
+    /// Whether nobody has this number, or the user is gone.
+    fn is_vacant(&self, to: &str) -> bool {
+        let state = self.state.borrow();
+        let is_there = state.subscribers.iter().any(|of| of.is(to));
+        drop(state);
+        self.is_of_subscriber(to) && !is_there
+    }
+
+    /// The ids that an answer names.
+    fn reached(&self, to: &str) -> Reached {
+        let state = self.state.borrow();
+        let Some(of) = state.subscribers.iter().find(|of| of.is(to)) else { return Reached::default() };
+        let is_dialled = of.phone.is(to);
+        let names_user = !is_dialled || self.faults.random.happens(500);
+        Reached::named(
+            (is_dialled || !of.hides).then_some(of.phone.provider.as_str()),
+            of.user.as_deref().filter(|_| names_user),
+        )
     }
 
     /// What WhatsApp tells of a message that it sent, by the end of the world. `None` if it tells nothing.
@@ -121,6 +189,7 @@ impl Provider for WhatsApp {
             5 => (false, answered(500, 1)),
             6 => (random.happens(500), answered(502, 99)),
             7 => (false, answered(400, 131_026)),
+            _ if self.is_vacant(call.to.as_str()) => (false, answered(400, 131_026)),
             _ => (true, ACCEPTED),
         };
         let is_accepted = is_accepted && dies != Some(false);
@@ -145,6 +214,8 @@ impl Provider for WhatsApp {
                 at: Instant::now(),
                 wamid: is_accepted.then(|| format!("wamid.{number}")),
                 troubles: who.troubles(),
+                is_template: matches!(call.what, Outgoing::Template { .. }),
+                recorded: self.faults.of_order(Order::len).unwrap_or_default(),
                 who: who.clone(),
             });
             number
@@ -178,7 +249,8 @@ impl Provider for WhatsApp {
         }
         self.state.borrow_mut().calls[number].outcome = Some(outcome);
         let message_id = (outcome == ACCEPTED).then(|| format!("wamid.{number}"));
-        Sent { outcome, message_id, is_held: false, reached: Reached::default(), detail: None }
+        let reached = message_id.as_ref().map(|_| self.reached(call.to.as_str())).unwrap_or_default();
+        Sent { outcome, message_id, is_held: false, reached, detail: None }
     }
 
     fn with_new_connections(&self) -> Self {

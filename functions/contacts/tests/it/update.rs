@@ -4,7 +4,7 @@ use domain::{
     AttributeDefinition, AttributeId, AttributeType, Cellphone, ClosedValueId, Contact, ContactId, Email,
     ExternalId, Language, PersonName, UserId, UserStatus,
 };
-use harness::{Answer, Fault, trips};
+use harness::{Answer, Fault, World, trips};
 use serde_json::{Value, json};
 use store::Table;
 
@@ -586,4 +586,35 @@ async fn a_warm_update_takes_two_round_trips() {
         let reads = f.world.db.calls().into_iter().filter(|call| call.read_units > 0.0);
         assert_eq!(reads.map(|call| call.operation).collect::<Vec<_>>(), ["BatchGetItem"], "{kind}");
     }
+}
+
+#[tokio::test]
+async fn another_number_costs_its_rows_and_the_times_of_both_numbers() {
+    let f = Contacts::start().await;
+    f.world.db.store().ensure_person_key([9; 32]).await.unwrap();
+    let fill = |contact: &mut Contact, number: &str, user: &str| {
+        contact.cellphone = Cellphone::parse(number).ok();
+        contact.user_ids = World::user_ids(user);
+    };
+    // The first of these reads the person key, which a process remembers.
+    let first = f.world.contact(|contact| fill(contact, "", "ES.1")).await;
+    assert_eq!(f.patch(&first, &json!({ "cellphone": "+34600111666" })).await.status, 200);
+    let mut seen = vec![];
+    for (before, user, after) in [
+        // Another written form of the number, another number, a first number, and one for a contact with a user id.
+        ("+525512345678", "", "+5215512345678"),
+        ("+34600111222", "", "+34600111333"),
+        ("", "", "+34600111444"),
+        ("", "ES.7", "+34600111555"),
+    ] {
+        let contact = f.world.contact(|contact| fill(contact, before, user)).await;
+        f.settle(f.world.event("contacts-get.json").path("contactId", contact.id)).await;
+        assert_eq!(f.patch(&contact, &json!({ "cellphone": after })).await.status, 200);
+        let calls = f.world.db.calls();
+        let of_tables = calls.iter().filter(|call| !call.table.contains("limits"));
+        seen.push((trips(&calls), of_tables.map(|call| call.write_units).sum::<f64>()));
+    }
+    // The contact is 2, each row of a search that changes 2, each identity 2, each row of when it had a number 2, and each
+    // choice of a further id 2.
+    assert_eq!(seen, [(2, 12.0), (2, 22.0), (2, 10.0), (3, 14.0)]);
 }

@@ -215,6 +215,25 @@ async fn an_id_that_a_known_customer_names_costs_a_round_trip_once() {
 }
 
 #[tokio::test]
+async fn the_first_message_of_a_customer_costs_more_if_it_names_two_ids() {
+    let site = Site::start().await;
+    site.hears_of("wamid.0", LINE, "34600999000", "").await;
+    site.is_warm().await;
+    let mut seen = vec![];
+    for (id, number, user) in
+        [("wamid.1", NUMBER, ""), ("wamid.2", "", "ES.7"), ("wamid.3", "34600999888", "ES.8")]
+    {
+        let piece = site.said(id, LINE, number, user);
+        site.world.db.forget_calls();
+        assert_eq!(site.process(&[piece]).await, Vec::<String>::new());
+        let calls = site.world.db.calls();
+        seen.push((trips(&calls), calls.iter().map(|call| call.write_units).sum::<f64>()));
+    }
+    // A number has three rows of the search. The second id has a row of 2 units, and the checks that neither id has chosen are 2 each.
+    assert_eq!(seen, [(2, 29.0), (2, 23.0), (3, 35.0)]);
+}
+
+#[tokio::test]
 async fn a_word_from_before_a_move_gives_no_number_and_no_id_back() {
     let site = Site::start().await;
     let moved = |contact: &mut Contact| {

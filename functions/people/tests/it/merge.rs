@@ -7,8 +7,8 @@ use domain::contact::address::WaId;
 use domain::conversation::{ConversationChange, Opening};
 use domain::{
     Cellphone, ChannelId, Contact, ContactId, Conversation, ConversationId, Email, Erasure, ExternalId,
-    LaneId, LaneKind, Language, Merge, MergeRefusal, PersonJobId, PersonName, ProviderUserId, Reached,
-    Timestamp,
+    Internal, LaneId, LaneKind, Language, Merge, MergeRefusal, PersonJobId, PersonName, ProviderUserId,
+    Reached, Timestamp, UserRef,
 };
 use harness::{Death, TestBucket, TestFailures, TestQueue, World};
 use people::{Engine, Rules};
@@ -443,4 +443,54 @@ async fn a_contact_is_never_merged_and_erased_at_the_same_time() {
             assert_eq!(left, [Value::Null; 0], "{is_survivor}");
         }
     }
+}
+
+/// The write units of a merge of a contact with so many conversations, each with an agent, that wrote to so many lines.
+async fn units(conversations: usize, lines: usize) -> f64 {
+    let scene = Scene::new().await;
+    let world = &scene.world;
+    let fill = |of: &mut Contact, number: &str, user: &str| {
+        of.cellphone = Cellphone::parse(number).ok();
+        of.user_ids = World::user_ids(user);
+        of.first_name = PersonName::parse("Ana").ok();
+    };
+    let stays = world.contact(|of| fill(of, "+5215512340001", "")).await.id;
+    let goes = world.contact(|of| fill(of, "", "MX.9")).await.id;
+    let agent = world.user("agent@example.com", |_| ()).await;
+    let shown = UserRef::Id(agent.id);
+    let internal = Internal { user: agent.id, shown, joined_at: agent.created_at, last_seen_at: None };
+    for _ in 0..conversations {
+        world
+            .conversation(|of| {
+                of.externals = vec![World::external(goes, LINE)];
+                of.internals = vec![internal.clone()];
+            })
+            .await;
+    }
+    let store = world.db.store();
+    for n in 0..lines {
+        let row = serde_json::json!({
+            "pk": { "S": format!("{}#C#{goes}", world.workspace) },
+            "sk": { "S": format!("W#line{n}") },
+            "kind": { "S": "window" },
+            "sv": { "N": "1" },
+            "lastInboundAt": { "S": store.now().to_string() },
+            "conversationId": { "S": scene.own.to_string() },
+        });
+        world.db.put_row(Table::Contacts, &row);
+    }
+    let AskedMerge::Running(job) = store.ask_merge(world.workspace, stays, goes).await.unwrap() else {
+        panic!("the merge runs")
+    };
+    world.db.forget_calls();
+    scene.finish(job.id).await;
+    world.db.calls().iter().map(|call| call.write_units).sum()
+}
+
+#[tokio::test]
+async fn a_merge_costs_the_two_contacts_and_something_for_each_conversation_and_line() {
+    let none = units(0, 0).await;
+    let of_conversations = (units(10, 0).await - none) / 10.0;
+    let of_lines = (units(0, 2).await - none) / 2.0;
+    assert_eq!((none, of_conversations, of_lines), (24.0, 14.0, 4.0));
 }

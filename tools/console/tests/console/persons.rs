@@ -24,7 +24,8 @@ use queue::Queues;
 use runtime::Metrics;
 use serde_json::{Value, json};
 use store::{
-    Changed, ConversationLane, IdempotencyKey, Lease, MessageStored, NewMessage, Opened, Record, Store, Table,
+    Changed, ConversationLane, Created, IdempotencyKey, Lease, MessageStored, NewMessage, Opened, Record,
+    Store, Table,
 };
 
 use crate::Desk;
@@ -664,6 +665,39 @@ async fn what_a_visit_stores_between_the_passes_is_erased_by_the_second() {
     scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
     scene.erase(&[]).await;
     assert_eq!(scene.canaries(), [""; 0]);
+}
+
+#[tokio::test]
+async fn who_comes_back_between_the_passes_is_erased_by_the_second() {
+    let fills: [(&str, fn(&mut Contact)); 4] = [
+        ("number", |contact| contact.cellphone = Cellphone::parse(PHONE).ok()),
+        ("address", |contact| contact.email = Email::parse(EMAIL).ok()),
+        ("external id", |contact| contact.external_id = ExternalId::parse("canary-7").ok()),
+        ("user id", |contact| contact.user_ids = World::user_ids("US.canary")),
+    ];
+    let whole = |contact: &mut Contact| fills.iter().for_each(|(_, fill)| fill(contact));
+    for (id, fill) in fills {
+        for is_stranger in [false, true] {
+            let world = World::start().await;
+            let (ana, workspace) = (world.contact(whole).await.id.to_string(), world.workspace.to_string());
+            let desk = Desk::over(world.db);
+            let first = erased(&desk, &workspace, &["--contact", &ana]).await;
+            desk.db.clock().advance(Duration::from_secs(60));
+            let store = desk.db.store();
+            let mut back = Contact::blank(ContactId::generate(store.ids()), world.workspace, store.now());
+            fill(&mut back);
+            // A user id that the person had not is somebody else's.
+            let is_stranger = is_stranger && id != "user id";
+            if is_stranger {
+                back.user_ids = World::user_ids("US.other");
+            }
+            assert_eq!(store.create_contact(&back, "back").await.unwrap(), Created::Done);
+            desk.db.clock().advance(Erasure::SETTLES);
+            visit(&desk, &workspace, first["erasureId"].as_str().unwrap()).await;
+            let left = store.contact(world.workspace, back.id).await.unwrap();
+            assert_eq!(left.is_some(), is_stranger, "{id}");
+        }
+    }
 }
 
 #[tokio::test]
