@@ -1,4 +1,5 @@
-//! Models of the lane protocol and of the jobs about persons ([`persons`]), small enough for a model checker to try every order of its steps.
+//! Models of the lane protocol, of the jobs about persons ([`persons`]) and of leads that follow their message ([`leads`]), small enough for a
+//! model checker to try every order of their steps.
 //!
 //! # The protocol
 //!
@@ -59,6 +60,7 @@
 pub mod check;
 pub mod conversation;
 pub mod lane;
+pub mod leads;
 pub mod persons;
 pub mod properties;
 pub mod rules;

@@ -5,5 +5,6 @@
 
 mod common;
 mod conversations;
+mod leads;
 mod persons;
 mod webhooks;
