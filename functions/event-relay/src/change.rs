@@ -264,11 +264,13 @@ fn modified(images: (Image, Image)) -> Vec<EventChange> {
     }
 }
 
-/// Whether a change of a message is an event: a change of its status, or of a part that the sender had finished,
-/// which is a report of the provider. The sender's own steps show in the status.
+/// Whether a change of a message is an event: a change of its status, of its content, which is a customer's edit or deletion, or of
+/// a part that the sender had finished, which is a report of the provider. The sender's own steps show in the status.
 fn is_event(old: &Message, new: &Message) -> bool {
     let mut parts = old.parts.iter().zip(&new.parts);
-    new.status() != old.status() || parts.any(|(old, new)| old.status.is_final() && old != new)
+    new.status() != old.status()
+        || new.content != old.content
+        || parts.any(|(old, new)| old.status.is_final() && old != new)
 }
 
 fn of_contact(event_type: EventType, contact: Contact) -> EventChange {

@@ -83,7 +83,7 @@ fn file_since(of: &Inbound, item: &Item, wait: &Wait) -> Option<(String, Timesta
             let before = of.files_since.get(&message.id).copied();
             Some((message.id.clone(), wait.file_since.or(before)?))
         }
-        Item::Status(_) | Item::Preference(_) | Item::Notice(_) => None,
+        Item::Status(_) | Item::Correction { .. } | Item::Preference(_) | Item::Notice(_) => None,
     }
 }
 
@@ -103,7 +103,7 @@ fn people(item: &Item) -> Vec<&Customer> {
             Content::Moved { to, .. } => vec![&message.from, to],
             _ => vec![&message.from],
         },
-        Item::Status(_) | Item::Preference(_) | Item::Notice(_) => vec![],
+        Item::Status(_) | Item::Correction { .. } | Item::Preference(_) | Item::Notice(_) => vec![],
     }
 }
 

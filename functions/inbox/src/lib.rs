@@ -8,6 +8,7 @@
 //! The provider repeats its webhooks for seven days, in any order, and the queue repeats its messages. So every
 //! item is processed exactly once by the provider's id of it, and every step can be repeated.
 
+mod corrections;
 mod files;
 mod invocation;
 mod item;

@@ -10,7 +10,7 @@ use store::StoreError;
 use crate::invocation::Invocation;
 use crate::item::{Origin, Processed};
 use crate::left::Left;
-use crate::{messages, moves, preferences, statuses};
+use crate::{corrections, messages, moves, preferences, statuses};
 
 /// The age of a piece that still shows that the line delivers. An older one may be a dead letter that was redriven.
 const RECENT: Duration = Duration::from_secs(60 * 60);
@@ -84,13 +84,13 @@ async fn workspace_of(
 }
 
 /// Whether an item may change rows of the workspace from which the line moved, if the claim is old. A status changes
-/// only the message that it names, and what a customer says is stored only if the workspace has the line.
+/// or a correction only the message that it names, and what a customer says is stored only if the workspace has the line.
 fn needs_claim(item: &Item) -> bool {
     match item {
         Item::Status(_) => false,
         Item::Message(message) => matches!(message.content, Content::Moved { .. }),
         Item::Preference(_) => true,
-        Item::Notice(_) => false,
+        Item::Correction { .. } | Item::Notice(_) => false,
     }
 }
 
@@ -105,6 +105,7 @@ async fn one(invocation: &Invocation<'_>, origin: Origin<'_>, item: &Item) -> Re
             }
             _ => messages::process(invocation, origin, message).await,
         },
+        Item::Correction { of, correction } => corrections::process(invocation, origin, of, correction).await,
         Item::Preference(preference) => preferences::process(invocation, origin, preference).await,
         Item::Notice(kind) => {
             tracing::info!(workspace = %origin.workspace, kind, "what is no message of a customer");

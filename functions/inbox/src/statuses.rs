@@ -3,8 +3,6 @@
 //! The service names the part in each send, and the provider repeats that name in each status: one read and one
 //! write of the message. A status without the name is found by the provider's id, with one read more.
 
-use std::time::Duration;
-
 use domain::message::{Report, ReportKind, Reported};
 use domain::sending::PartError;
 use domain::{PartId, Timestamp};
@@ -13,12 +11,6 @@ use store::{Store, StoreError};
 
 use crate::invocation::Invocation;
 use crate::item::{Origin, Processed, Wait};
-
-/// The shortest delay of a status that came before the record of the send.
-const SHORTEST_WAIT: Duration = Duration::from_secs(5);
-/// How long a status waits for the record of the send. By then, the sender has recorded the outcome, or the next
-/// visitor of the conversation has made the part UNKNOWN.
-const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// Records a status of a part. Two round trips, and one more if the status does not name the part.
 pub(crate) async fn process(
@@ -37,13 +29,12 @@ pub(crate) async fn process(
         return Ok(Processed::Dropped("a status of a message that does not exist"));
     };
     let report = report(status, origin.inbound.received_at);
-    let waited = store.now().since(origin.inbound.received_at);
     match message.reported(part, &report, store.now()) {
         Reported::NoPart => return Ok(Processed::Dropped("a status of a part that does not exist")),
-        Reported::TooEarly if waited < LONGEST_WAIT => {
-            return Ok(Processed::Later(Wait::of(next_wait(waited))));
-        }
         Reported::TooEarly => {
+            if let Some(wait) = Wait::for_a_record(store.now(), origin) {
+                return Ok(Processed::Later(wait));
+            }
             let (conversation, message) = (message.conversation, message.id);
             tracing::error!(
                 workspace = %workspace, conversation = %conversation, messageId = %message, part,
@@ -57,12 +48,6 @@ pub(crate) async fn process(
         true => Processed::Done,
         false => Processed::Dropped("a status of a message that was erased"),
     })
-}
-
-/// How long a status waits next. The waits grow, so that fourteen messages cover the longest wait, and a status is recorded
-/// at most half as late again as its send.
-fn next_wait(waited: Duration) -> Duration {
-    SHORTEST_WAIT.max(waited / 2).min(LONGEST_WAIT.saturating_sub(waited)).max(Duration::from_secs(1))
 }
 
 /// The part that a status is about, in the workspace of the line.

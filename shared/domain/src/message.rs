@@ -1,6 +1,7 @@
 //! Messages: their content, the parts in which the service sends them, and the status of each part.
 
 pub mod arrival;
+mod correction;
 mod message_type;
 mod part_id;
 mod pricing;
@@ -10,6 +11,7 @@ mod sending;
 pub mod summary;
 mod window;
 
+pub use correction::{Corrected, Correction, CorrectionKind};
 pub use message_type::MessageType;
 pub use part_id::PartId;
 pub use pricing::{Priced, PricedBy, Pricing, PricingWord};
@@ -261,6 +263,16 @@ impl Draft {
 }
 
 impl Message {
+    /// What the message is.
+    pub fn message_type(&self) -> MessageType {
+        match &self.content {
+            Content::Written { media, .. } if media.is_empty() => MessageType::Text,
+            Content::Written { .. } => MessageType::Media,
+            Content::Template(_) => MessageType::Template,
+            Content::Received(received) => received.what.message_type(),
+        }
+    }
+
     /// The greatest number of files in a message.
     pub const MAX_MEDIA: usize = 10;
 

@@ -328,6 +328,8 @@ views! {
         parts: Vec<PartView<'a>> = message.parts.iter().map(part).collect(),
         created_at: String = message.created_at.to_string(),
         updated_at: String = message.updated_at.to_string(),
+        edited_at: Option<String> = extras_of(message).and_then(|extras| extras.edit.as_ref()).map(|edit| edit.at.to_string()),
+        revoked_at: Option<String> = extras_of(message).and_then(|extras| extras.revoked_at).map(|at| at.to_string()),
         delivered_at: Option<String> = message.delivered_at().map(|at| at.to_string()),
         read_at: Option<String> = message.read_at().map(|at| at.to_string()),
     }
@@ -687,6 +689,8 @@ mod tests {
           ],
           "createdAt": "2026-01-02T03:04:05.678Z",
           "updatedAt": "2026-01-02T03:04:05.678Z",
+          "editedAt": null,
+          "revokedAt": null,
           "deliveredAt": null,
           "readAt": null
         }
@@ -724,6 +728,8 @@ mod tests {
           "parts": [],
           "createdAt": "2026-01-02T03:04:05.678Z",
           "updatedAt": "2026-01-02T03:04:05.678Z",
+          "editedAt": null,
+          "revokedAt": null,
           "deliveredAt": null,
           "readAt": null
         }

@@ -140,6 +140,14 @@ pub(crate) fn first_reference(
         .of(Table::Media, media_key(media.workspace_id, media.id))
 }
 
+/// The write after which a file is kept until `end` at most. Refused if it is not kept as long anyway.
+pub(crate) fn expire_media(workspace: WorkspaceId, id: MediaId, end: Timestamp) -> Write {
+    RowUpdate::default()
+        .set(EXPIRES_AT, n(end.as_seconds()))
+        .when("attribute_exists(pk) AND (attribute_not_exists(#expiresAt) OR #expiresAt > :expiresAt)")
+        .of(Table::Media, media_key(workspace, id))
+}
+
 /// The write of a new file's row, as `request_id` writes it.
 fn first(media: &Media, request_id: &str) -> Result<Write, StoreError> {
     let mut item = media_item(media)?;

@@ -2,6 +2,7 @@
 //! changes.
 
 mod attached_field;
+mod corrections;
 pub(crate) mod lane;
 pub(crate) mod page;
 pub(crate) mod provider_ids;

@@ -102,6 +102,9 @@ fn limits(item: &Item) {
             assert!(message.answers.as_ref().is_none_or(|id| (1..=MAX_ID).contains(&id.len())));
             assert!(message.at.as_millis() >= 0);
         }
+        Item::Correction { of, correction } => {
+            assert!((1..=MAX_ID).contains(&of.len()) && (1..=MAX_ID).contains(&correction.id.len()));
+        }
         Item::Notice(_) => {}
         Item::Preference(preference) => {
             assert!(preference.from.wa_id.is_some() || preference.from.user_id.is_some());

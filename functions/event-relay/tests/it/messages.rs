@@ -66,6 +66,8 @@ async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
             }],
             "createdAt": "2026-10-20T09:21:00.000Z",
             "updatedAt": "2026-10-20T09:21:00.000Z",
+            "editedAt": null,
+            "revokedAt": null,
             "deliveredAt": null,
             "readAt": null,
         })
@@ -112,6 +114,50 @@ async fn a_customers_message_becomes_an_event_and_queues_nothing() {
     assert_eq!((&payload["messageBody"], &payload["status"]), (&json!("Yes"), &json!("RECEIVED")));
     assert_eq!(payload["content"], json!({ "text": "Yes", "payload": "p" }));
     assert_eq!((&payload["mediaIds"], &payload["parts"]), (&json!([]), &json!([])));
+}
+
+#[tokio::test]
+async fn an_edit_and_a_deletion_of_a_customer_are_events() {
+    let said = |what: Value, extras: Value, version: u64| {
+        let mut image = created_by("CUSTOMER", false)["dynamodb"]["NewImage"].clone();
+        image["content"] = json!({ "M": { "received": { "M": {
+            "contactId": { "S": "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f" },
+            "channelId": { "S": "1045551234567" },
+            "providerMessageId": { "S": "wamid.1" },
+            "what": { "M": what },
+            "extras": { "M": extras },
+        } } } });
+        (image["recipients"], image["parts"]) = (json!({ "L": [] }), json!({ "L": [] }));
+        image["version"] = json!({ "N": version.to_string() });
+        image
+    };
+    let text = |text: &str| json!({ "said": { "M": { "text": { "S": text } } } });
+    let no = json!({ "S": "NO" });
+    let at = json!({ "S": "2026-10-20T09:22:00.000Z" });
+    let edit = json!({ "M": { "at": at, "id": { "S": "wamid.2" } } });
+    let images = [
+        said(text("Helo"), json!({ "forwarded": no }), 1),
+        said(text("Hello"), json!({ "forwarded": no, "edit": edit }), 2),
+        said(json!({ "revoked": { "S": "TEXT" } }), json!({ "forwarded": no, "revokedAt": at }), 3),
+    ];
+    let scene = Scene::with_endpoint().await;
+    for pair in images.windows(2) {
+        let mut change = record(UPDATED);
+        (change["dynamodb"]["OldImage"], change["dynamodb"]["NewImage"]) = (pair[0].clone(), pair[1].clone());
+        assert!(scene.relayed(&stream_event(&[change])).await);
+    }
+    let bodies = scene.bodies(ENDPOINT).await;
+    let mut shown: Vec<_> = bodies
+        .iter()
+        .map(|body| {
+            let payload = &body["payload"];
+            assert_eq!((&body["eventType"], &payload["type"]), (&json!("message.updated"), &json!("TEXT")));
+            [payload["messageBody"].clone(), payload["editedAt"].clone(), payload["revokedAt"].clone()]
+        })
+        .collect();
+    shown.sort_by_key(|fields| fields[1].is_null());
+    let at = json!("2026-10-20T09:22:00.000Z");
+    assert_eq!(shown, [[json!("Hello"), at.clone(), json!(null)], [json!(null), json!(null), at]]);
 }
 
 #[tokio::test]

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use domain::Message;
 use domain::inbound::file::media_id;
 use domain::media::FileMissing;
 use domain::media::MediaState;
-use domain::message::Content;
 use domain::message::received::ReceivedContent;
-use harness::Fault;
+use domain::message::{Content, MessageType};
+use domain::{Message, Timestamp};
+use harness::{Death, Fault, trips};
 use inbox::Files;
 use provider::{FileClient, FileHosts};
 use queue::Inbound;
@@ -209,4 +209,42 @@ async fn a_file_without_room_is_not_asked_for_and_its_time_does_not_begin() {
     drop(held);
     assert_eq!(process.await, Vec::<String>::new());
     assert_eq!(site.all_messages().await.len(), pieces.len());
+}
+
+#[tokio::test]
+async fn the_file_of_a_deleted_message_stays_a_day_also_after_a_kill_at_any_call() {
+    for calls in 0..4 {
+        let provider = MockServer::start().await;
+        let site = Site::start().await.with_photo(&provider).await;
+        assert!(site.process(&[site.piece(LINE, "messages", &[image()])]).await.is_empty());
+        let (workspace, id) = (site.world.workspace, media_id(site.world.workspace, WAMID, "77"));
+        let file = async || site.store().media_of(workspace, id).await.unwrap().unwrap();
+        assert_eq!(file().await.expires_at, None);
+        let revoke = json!({
+            "id": "wamid.r", "from": "34600111222", "timestamp": "1767323050", "type": "revoke",
+            "revoke": { "original_message_id": WAMID },
+        });
+        let piece = site.piece(LINE, "messages", &[revoke]);
+        let ends = site.store().now().plus(Duration::from_hours(24));
+        if calls > 0 {
+            let dead = site.world.db.die_after(calls - 1, Death::After);
+            tokio::select! {
+                _ = site.process(std::slice::from_ref(&piece)) => {}
+                _ = dead => {}
+            }
+            site.world.db.revive();
+        }
+        site.world.db.forget_calls();
+        assert!(site.process(&[piece]).await.is_empty());
+        if calls == 0 {
+            let made = site.world.db.calls();
+            let written: f64 = made.iter().map(|call| call.write_units).sum();
+            assert_eq!((trips(&made), written), (4, 2.0), "one for the file");
+        }
+        assert_eq!(file().await.expires_at.map(Timestamp::as_seconds), Some(ends.as_seconds()), "{calls}");
+        let messages = site.all_messages().await;
+        assert_eq!(messages.len(), 1);
+        assert_eq!(messages[0].file_ids(), [], "{calls}");
+        assert_eq!(*file_of(&messages[0]), ReceivedContent::Revoked(MessageType::Image), "{calls}");
+    }
 }

@@ -50,10 +50,9 @@ async fn what_is_no_message_of_a_customer_makes_none_opens_no_window_and_wakes_n
     let ghost = site.ghost().await;
     let text = json!({ "type": "text", "text": { "body": "Hi all" } });
     let of_group = json!({ "type": "text", "text": text["text"], "group_id": "g1" });
-    let edit = json!({ "original_message_id": "wamid.o", "message": text });
     let items = [
-        item("wamid.1", json!({ "type": "edit", "edit": edit })),
-        item("wamid.2", json!({ "type": "revoke", "revoke": { "original_message_id": "wamid.o" } })),
+        item("wamid.1", json!({ "type": "edit", "edit": { "original_message_id": "wamid.o" } })),
+        item("wamid.2", json!({ "type": "revoke", "revoke": {} })),
         item("wamid.3", json!({ "type": "request_welcome" })),
         item("wamid.4", json!({ "type": "system", "system": { "type": "customer_identity_changed" } })),
         item("wamid.5", of_group),

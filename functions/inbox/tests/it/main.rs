@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
 mod bodies;
+mod corrections;
 mod files;
 mod kinds;
 mod media;

@@ -1,8 +1,5 @@
 //! What a message is, as the API names it.
 
-use crate::media::SentAs;
-use crate::message::received::{ReceivedContent, Said};
-use crate::message::{Content, Message};
 use crate::words::words;
 
 /// What a message is.
@@ -67,43 +64,6 @@ words!(
     }
 );
 
-impl Message {
-    /// What the message is.
-    pub fn message_type(&self) -> MessageType {
-        match &self.content {
-            Content::Written { media, .. } if media.is_empty() => MessageType::Text,
-            Content::Written { .. } => MessageType::Media,
-            Content::Template(_) => MessageType::Template,
-            Content::Received(received) => received.what.message_type(),
-        }
-    }
-}
-
-impl ReceivedContent {
-    /// What a message with this content is.
-    pub fn message_type(&self) -> MessageType {
-        match self {
-            Self::Said(Said::Text(_)) => MessageType::Text,
-            Self::Said(Said::Location(_)) => MessageType::Location,
-            Self::Said(Said::Contacts(_)) => MessageType::Contacts,
-            Self::Said(Said::ButtonReply { .. }) => MessageType::ButtonReply,
-            Self::Said(Said::InteractiveReply { .. }) => MessageType::InteractiveReply,
-            Self::Said(Said::FlowReply { .. }) => MessageType::FlowReply,
-            Self::Said(Said::Order(_)) => MessageType::Order,
-            Self::Said(Said::CallPermissionReply { .. }) => MessageType::CallPermissionReply,
-            Self::Said(Said::Unsupported(_)) => MessageType::Unsupported,
-            Self::File { sent_as, .. } => match sent_as {
-                SentAs::Image => MessageType::Image,
-                SentAs::Video => MessageType::Video,
-                SentAs::Audio => MessageType::Audio,
-                SentAs::Document => MessageType::Document,
-                SentAs::Sticker => MessageType::Sticker,
-            },
-            Self::Reaction { .. } => MessageType::Reaction,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
@@ -112,7 +72,7 @@ mod tests {
     use crate::conversation::Conversation;
     use crate::ids::{ConversationId, MediaId, MessageId, TemplateId, WorkspaceId};
     use crate::media::{Attached, FileName, FileType};
-    use crate::message::{Draft, MessageBody};
+    use crate::message::{Content, Draft, Message, MessageBody};
     use crate::settings::template::{Requested, TemplateContent};
     use crate::time::Timestamp;
 

@@ -4,7 +4,7 @@ mod extras;
 mod raw;
 mod said;
 
-pub use extras::{Extras, Forwarded, ProviderError, Referral, ReferralField, ReferredProduct};
+pub use extras::{Edit, Extras, Forwarded, ProviderError, Referral, ReferralField, ReferredProduct};
 pub use raw::Raw;
 pub use said::{Card, ChoiceKind, Degrees, Location, Order, OrderItem, ReceivedText, Said};
 
@@ -16,6 +16,7 @@ use uuid::Uuid;
 use crate::ids::{ChannelId, ContactId, ConversationId, MessageId, WorkspaceId};
 use crate::media::FileMissing;
 use crate::media::{Attached, SentAs};
+use crate::message::MessageType;
 use crate::time::{Timestamp, days};
 
 /// The namespace of the ids of customers' messages.
@@ -67,6 +68,34 @@ pub enum ReceivedContent {
         /// The emoji. If it is absent, the customer removed the reaction.
         emoji: Option<ReceivedText>,
     },
+    /// Nothing any more: the customer deleted a message of this type.
+    Revoked(MessageType),
+}
+
+impl ReceivedContent {
+    /// What a message with this content is.
+    pub fn message_type(&self) -> MessageType {
+        match self {
+            Self::Said(Said::Text(_)) => MessageType::Text,
+            Self::Said(Said::Location(_)) => MessageType::Location,
+            Self::Said(Said::Contacts(_)) => MessageType::Contacts,
+            Self::Said(Said::ButtonReply { .. }) => MessageType::ButtonReply,
+            Self::Said(Said::InteractiveReply { .. }) => MessageType::InteractiveReply,
+            Self::Said(Said::FlowReply { .. }) => MessageType::FlowReply,
+            Self::Said(Said::Order(_)) => MessageType::Order,
+            Self::Said(Said::CallPermissionReply { .. }) => MessageType::CallPermissionReply,
+            Self::Said(Said::Unsupported(_)) => MessageType::Unsupported,
+            Self::File { sent_as, .. } => match sent_as {
+                SentAs::Image => MessageType::Image,
+                SentAs::Video => MessageType::Video,
+                SentAs::Audio => MessageType::Audio,
+                SentAs::Document => MessageType::Document,
+                SentAs::Sticker => MessageType::Sticker,
+            },
+            Self::Reaction { .. } => MessageType::Reaction,
+            Self::Revoked(before) => *before,
+        }
+    }
 }
 
 impl fmt::Debug for ReceivedContent {
@@ -104,7 +133,8 @@ impl Received {
                 | Said::CallPermissionReply { .. }
                 | Said::Unsupported(_),
             )
-            | ReceivedContent::Reaction { .. } => None,
+            | ReceivedContent::Reaction { .. }
+            | ReceivedContent::Revoked(_) => None,
         };
         text.map(ReceivedText::as_str)
     }
@@ -113,7 +143,7 @@ impl Received {
     pub fn file(&self) -> Option<&Attached> {
         match &self.what {
             ReceivedContent::File { file, .. } => file.as_ref().ok(),
-            ReceivedContent::Said(_) | ReceivedContent::Reaction { .. } => None,
+            ReceivedContent::Said(_) | ReceivedContent::Reaction { .. } | ReceivedContent::Revoked(_) => None,
         }
     }
 

@@ -241,6 +241,7 @@ pub(super) fn content<'a>(what: &'a ReceivedContent, extras: &'a Extras) -> Opti
             message_id: to.map(|to| to.to_string()),
             provider_message_id,
         },
+        ReceivedContent::Revoked(_) => return None,
     })
 }
 

@@ -364,8 +364,17 @@ fn fields<'a>(api: &'a Value, schema: &'a Value) -> (BTreeMap<&'a str, &'a Value
 const SOMETIMES: [&str; 2] = ["Content-Length", "detail"];
 
 /// Documented fields that only messages of customers have.
-const OF_CUSTOMERS: [&str; 7] =
-    ["content", "contactId", "referral", "referredProduct", "forwarded", "providerErrors", "raw"];
+const OF_CUSTOMERS: [&str; 9] = [
+    "content",
+    "contactId",
+    "referral",
+    "referredProduct",
+    "forwarded",
+    "providerErrors",
+    "raw",
+    "editedAt",
+    "revokedAt",
+];
 
 fn is_of_customers(at: &str) -> bool {
     at.starts_with("Message") && OF_CUSTOMERS.iter().any(|name| at.ends_with(&format!(".{name}")))

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use domain::message::CorrectionKind;
 use domain::message::received::{Raw, ReceivedContent};
 use provider::webhook::{Content, Item, Piece, Subject, read};
 use serde_json::{Value, json};
@@ -34,6 +35,13 @@ fn read_as(item: &Item) -> (&'static str, Value) {
         Item::Status(_) => ("STATUS", Value::Null),
         Item::Preference(_) => ("PREFERENCE", Value::Null),
         Item::Notice(_) => ("NOTICE", Value::Null),
+        Item::Correction { correction, .. } => {
+            let raw = match &correction.kind {
+                CorrectionKind::Edit { raw, .. } => raw.as_ref().map(Raw::as_str),
+                CorrectionKind::Revoke => None,
+            };
+            ("CORRECTION", raw.map(|raw| serde_json::from_str(raw).unwrap()).unwrap_or_default())
+        }
         Item::Message(message) => {
             let raw = message.extras.raw.as_ref().map(Raw::as_str);
             let raw = raw.map(|raw| serde_json::from_str(raw).unwrap()).unwrap_or_default();
@@ -69,7 +77,8 @@ fn each_documented_item_is_read_and_each_of_its_leaves_is_mapped_ignored_or_raw(
 fn a_leaf_that_a_later_release_of_the_provider_adds_is_kept_raw_wherever_it_is() {
     let mut added = 0;
     for (name, file) in corpus() {
-        let is_message = ["MOVE", "NOTICE", "STATUS", "PREFERENCE"].iter().all(|kind| file["read"] != *kind);
+        let is_message =
+            ["MOVE", "NOTICE", "STATUS", "PREFERENCE", "CORRECTION"].iter().all(|kind| file["read"] != *kind);
         for path in objects(&file["item"]).into_iter().filter(|_| is_message) {
             let mut item = file["item"].clone();
             item.pointer_mut(&path).unwrap()["made_up"] = json!("a new leaf");

@@ -1,7 +1,7 @@
 //! The reader understands everything that the simulated provider posts.
 
-use domain::message::Pricing;
 use domain::message::received::{Card, Degrees, ReceivedText, Said};
+use domain::message::{CorrectionKind, Pricing};
 use local::simulator::{self, SimulatedApp};
 use provider::webhook::{Content, Customer, Incoming, Item, StatusKind, Subject, TemplateNews, divide, read};
 use serde_json::{Value, json};
@@ -236,4 +236,32 @@ async fn a_status_names_the_part_that_the_send_named() {
         let pricing = Pricing::of(Some(false), Some("service"), Some("free_customer_service"));
         assert_eq!(status.pricing, pricing);
     }
+}
+
+#[tokio::test]
+async fn an_edit_and_a_deletion_name_the_message() {
+    let subjects = posted(&[
+        message("edit", &json!({ "text": "Hi", "contextId": "wamid.0" })),
+        message("edit", &json!({ "caption": "Below", "contextId": "wamid.0" })),
+        message("revoke", &json!({ "contextId": "wamid.0" })),
+    ])
+    .await;
+    let shown: Vec<(String, Option<String>)> = subjects
+        .iter()
+        .map(|subject| match subject {
+            Subject::Line(_, items) => match items.as_slice() {
+                [Item::Correction { of, correction }] => match &correction.kind {
+                    CorrectionKind::Edit { text, raw: None } => {
+                        (of.clone(), text.as_ref().map(|text| text.as_str().to_owned()))
+                    }
+                    CorrectionKind::Revoke => (of.clone(), None),
+                    other => panic!("{other:?}"),
+                },
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let of = |text: Option<&str>| ("wamid.0".to_owned(), text.map(str::to_owned));
+    assert_eq!(shown, [of(Some("Hi")), of(Some("Below")), of(None)]);
 }

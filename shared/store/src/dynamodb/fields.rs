@@ -19,7 +19,7 @@ use domain::lead::{ConsentStatus, ConsentText, LandingUri, LeadName};
 use domain::media::FileMissing;
 use domain::media::{FileName, MediaState, SentAs};
 use domain::message::received::{ChoiceKind, Forwarded, ReceivedText, ReferralField};
-use domain::message::{PricedBy, PricingWord, SentBy};
+use domain::message::{MessageType, PricedBy, PricingWord, SentBy};
 use domain::sending::PartError;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
@@ -125,7 +125,7 @@ fields! {
         AttributeCategory AttributeType AuditAction BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
         ChoiceKind ChoiceSource ConflictReason ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
         DisabledReason Email ErasureState EventType ExternalId FileKind FileMissing FileName FileType Forwarded
-        JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus
+        JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus MessageType
         OpenContent Override ParameterFormat ParameterValue PersonName PricedBy Provider ProviderAppId ProviderUserId
         ReferralField SaidBy SelfService SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin;
     Self::parse, expose => ReceiverKey SigningSecret;

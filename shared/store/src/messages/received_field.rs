@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use domain::media::{Attached, FileMissing, SentAs};
+use domain::message::MessageType;
 use domain::message::received::{
-    Card, ChoiceKind, Degrees, Extras, Forwarded, Location, Order, OrderItem, ProviderError, Raw, Received,
-    ReceivedContent, ReceivedText, Referral, ReferralField, ReferredProduct, Said,
+    Card, ChoiceKind, Degrees, Edit, Extras, Forwarded, Location, Order, OrderItem, ProviderError, Raw,
+    Received, ReceivedContent, ReceivedText, Referral, ReferralField, ReferredProduct, Said,
 };
 use domain::{ChannelId, ContactId, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,18 @@ struct ExtrasField {
     errors: Vec<ProviderError>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     raw: Option<Raw>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    edit: Option<Edit>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    revoked_at: Option<Timestamp>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Edit")]
+struct EditField {
+    #[serde(with = "fields::text")]
+    at: Timestamp,
+    id: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,17 +65,18 @@ struct ReferralMap(#[serde(with = "fields::map")] BTreeMap<ReferralField, Receiv
 
 impl From<&Box<Extras>> for ExtrasField {
     fn from(extras: &Box<Extras>) -> Self {
-        let Extras { referral, referred_product, forwarded, errors, raw } = Extras::clone(extras);
+        let Extras { referral, referred_product, forwarded, errors, raw, edit, revoked_at } =
+            Extras::clone(extras);
         let referral = referral.map(|Referral(fields)| ReferralMap(fields));
-        Self { referral, referred_product, forwarded, errors, raw }
+        Self { referral, referred_product, forwarded, errors, raw, edit, revoked_at }
     }
 }
 
 impl From<ExtrasField> for Box<Extras> {
     fn from(field: ExtrasField) -> Self {
-        let ExtrasField { referral, referred_product, forwarded, errors, raw } = field;
+        let ExtrasField { referral, referred_product, forwarded, errors, raw, edit, revoked_at } = field;
         let referral = referral.map(|ReferralMap(fields)| Referral(fields));
-        Self::new(Extras { referral, referred_product, forwarded, errors, raw })
+        Self::new(Extras { referral, referred_product, forwarded, errors, raw, edit, revoked_at })
     }
 }
 
@@ -147,6 +161,7 @@ enum WhatField {
         #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
         emoji: Option<ReceivedText>,
     },
+    Revoked(#[serde(with = "fields::text")] MessageType),
 }
 
 /// The file, or the reason why it is missing.
@@ -259,6 +274,7 @@ struct CardField {
 
 stored! {
     Card = CardField,
+    Edit = EditField,
     OrderItem = OrderItemField,
     ProviderError = ProviderErrorField,
     ReferredProduct = ReferredProductField,

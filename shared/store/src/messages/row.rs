@@ -237,8 +237,9 @@ stored! {
 mod tests {
     use domain::media::FileMissing;
     use domain::media::{FileName, SentAs};
+    use domain::message::MessageType;
     use domain::message::received::{
-        Card, ChoiceKind, Degrees, Extras, Forwarded, Location, Order, OrderItem, ProviderError, Raw,
+        Card, ChoiceKind, Degrees, Edit, Extras, Forwarded, Location, Order, OrderItem, ProviderError, Raw,
         ReceivedContent, ReceivedText, Referral, ReferralField, ReferredProduct, Said,
     };
     use domain::settings::template::ParameterValue;
@@ -413,9 +414,10 @@ mod tests {
         };
         let reaction =
             |to, emoji| ReceivedContent::Reaction { to, provider_message_id: "w".to_owned(), emoji };
+        let revoked = [MessageType::Text, MessageType::Image].map(ReceivedContent::Revoked);
         let reactions = [reaction(Some(id(MessageId::from_uuid, 1)), some), reaction(None, None)];
         let said = said.map(ReceivedContent::Said);
-        said.into_iter().chain(stored).chain([missing]).chain(reactions).collect()
+        said.into_iter().chain(stored).chain([missing]).chain(revoked).chain(reactions).collect()
     }
 
     #[test]
@@ -432,6 +434,8 @@ mod tests {
         let lead = Message { sent_by: SentBy::Lead, ..full(template()) };
         let text = || Some(ReceivedText::cut("t", 9));
         let every = Extras {
+            edit: Some(Edit { at: Timestamp::from_millis(7_000), id: "wamid.e".to_owned() }),
+            revoked_at: Some(Timestamp::from_millis(8_000)),
             referral: Some(Referral([(ReferralField::ClickId, ReceivedText::cut("c", 9))].into())),
             referred_product: Some(ReferredProduct { catalog_id: text(), product_id: None }),
             forwarded: Forwarded::Many,

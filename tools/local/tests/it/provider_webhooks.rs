@@ -562,7 +562,7 @@ async fn a_request_that_is_wrong_is_refused_with_the_reason() {
         (text(json!({ "type": 7 })), "type must be a text"),
         (
             text(json!({ "type": "poem" })),
-            "type must be one of text, image, video, audio, document, sticker, location, contacts, button, interactive, reaction, unsupported, system, preferences, template, change",
+            "type must be one of text, image, video, audio, document, sticker, location, contacts, button, interactive, reaction, edit, revoke, unsupported, system, preferences, template, change",
         ),
         (
             text(json!({ "caption": "x" })),
@@ -602,6 +602,9 @@ async fn a_request_that_is_wrong_is_refused_with_the_reason() {
         (of("button", json!({})), "text is required"),
         (of("interactive", json!({ "text": "Yes" })), "choiceId is required"),
         (of("reaction", json!({ "text": "👍" })), "contextId is required"),
+        (of("edit", json!({ "text": "Hi" })), "contextId is required"),
+        (of("edit", json!({ "contextId": "wamid.0" })), "an edit has either text or caption"),
+        (of("revoke", json!({})), "contextId is required"),
         (of("system", json!({})), "newFrom or newUserId is required"),
         (of("system", json!({ "newUserId": "ES.8" })), "from and newFrom must both be given, or neither"),
         (of("preferences", json!({ "preference": "pause" })), "preference must be stop or resume"),

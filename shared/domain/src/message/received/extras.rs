@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Raw, ReceivedText};
+use crate::time::Timestamp;
 use crate::words::words;
 
 /// What the provider says of a message beside its content. Most messages have nothing of it.
@@ -19,6 +20,19 @@ pub struct Extras {
     pub errors: Vec<ProviderError>,
     /// What of the message the service does not know.
     pub raw: Option<Raw>,
+    /// The customer's last edit.
+    pub edit: Option<Edit>,
+    /// When the customer deleted the message for everyone.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// An edit of a message. Of two edits the greater one holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edit {
+    /// When the customer made it.
+    pub at: Timestamp,
+    /// The provider's id of the edit.
+    pub id: String,
 }
 
 impl Extras {

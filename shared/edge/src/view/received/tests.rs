@@ -1,7 +1,8 @@
 use domain::media::FileMissing;
 use domain::media::{Attached, FileName, SentAs};
+use domain::message::MessageType;
 use domain::message::arrival::Arrival;
-use domain::message::received::{Degrees, Received};
+use domain::message::received::{Degrees, Edit, Received};
 use domain::{
     ChannelId, ContactId, Conversation, ConversationId, FileType, MediaId, Message, MessageId, Timestamp,
     WorkspaceId,
@@ -78,6 +79,8 @@ fn a_customers_text_shows_its_sender_and_what_it_answers() {
       "parts": [],
       "createdAt": "2026-01-02T03:04:05.000Z",
       "updatedAt": "2026-01-02T03:04:05.678Z",
+      "editedAt": null,
+      "revokedAt": null,
       "deliveredAt": null,
       "readAt": null
     }
@@ -230,10 +233,13 @@ fn what_the_provider_says_beside_the_content_is_shown() {
         forwarded: domain::message::received::Forwarded::Many,
         errors: vec![ProviderError { code: Some(131_051), title: Some(text("Unknown")), details: None }],
         raw: Some(Raw::of(r#"{"poll":{"name":"Lunch?"}}"#)),
+        edit: Some(Edit { at: Timestamp::from_millis(7_000), id: "wamid.e".to_owned() }),
+        revoked_at: None,
     };
     let shown = serde_json::to_value(crate::view::message(&message)).unwrap();
     let error = json!({ "code": 131_051, "title": "Unknown", "details": null });
     assert_eq!(shown["content"], json!({ "providerType": "poll", "error": error }));
+    assert_eq!((&shown["editedAt"], &shown["revokedAt"]), (&json!("1970-01-01T00:00:07.000Z"), &json!(null)));
     assert_eq!((&shown["providerErrors"], &shown["forwarded"]), (&json!([error]), &json!("MANY")));
     assert_eq!(shown["referredProduct"], json!({ "catalogId": "c", "productId": null }));
     assert_eq!((&shown["referral"]["clickId"], &shown["referral"]["body"]), (&json!("ARA1"), &json!(null)));
@@ -245,4 +251,17 @@ fn what_the_provider_says_beside_the_content_is_shown() {
     let shown = serde_json::to_value(crate::view::message(&message)).unwrap();
     let text = shown["raw"]["text"].as_str().unwrap();
     assert!(shown["rawTruncated"] == true && text.len() <= Raw::MAX && text.starts_with(r#"{"a":"é"#));
+}
+
+#[test]
+fn a_deleted_message_shows_its_type_and_when_it_was_deleted() {
+    let mut message = message(ReceivedContent::Revoked(MessageType::Image));
+    let domain::message::Content::Received(received) = &mut message.content else { panic!("received") };
+    received.extras.revoked_at = Some(Timestamp::from_millis(8_000));
+    let shown = serde_json::to_value(crate::view::message(&message)).unwrap();
+    assert_eq!((&shown["type"], &shown["revokedAt"]), (&json!("IMAGE"), &json!("1970-01-01T00:00:08.000Z")));
+    assert_eq!(
+        (&shown["messageBody"], &shown["content"], &shown["mediaIds"]),
+        (&json!(null), &json!(null), &json!([]))
+    );
 }

@@ -204,7 +204,7 @@ fn the_page_lists_exactly_the_error_codes_states_and_headers() {
 fn every_payload_has_the_documented_fields() {
     let message = "id conversationId workspaceId sequence direction sender type messageBody content \
                    referral referredProduct forwarded providerErrors raw rawTruncated mediaIds replyToMessageId \
-                   enableExternalBroadcast status parts createdAt updatedAt deliveredAt readAt";
+                   enableExternalBroadcast status parts createdAt updatedAt editedAt revokedAt deliveredAt readAt";
     let contact = "id firstName lastName email cellphone workspaceId type languageCode ownerId customAttributes \
                    externalId providerUserIds createdAt updatedAt";
     let conversation = "id workspaceId participants createdAt updatedAt name status";

@@ -1,8 +1,8 @@
 //! What a piece says, as types.
 
 use domain::media::SentAs;
-use domain::message::Pricing;
 use domain::message::received::{Extras, ReceivedText, Said};
+use domain::message::{Correction, Pricing};
 use domain::{ChannelId, Reached, Timestamp};
 
 /// The subject of a piece.
@@ -25,6 +25,13 @@ pub enum Item {
     Status(Status),
     /// A message of a customer.
     Message(Incoming),
+    /// A customer changed or deleted a message.
+    Correction {
+        /// The provider's id of the message.
+        of: String,
+        /// The change.
+        correction: Correction,
+    },
     /// A customer wants no marketing messages, or wants them again.
     Preference(Preference),
     /// Something that is no message of a customer to the business, by the provider's word: it is only counted.

@@ -7,6 +7,7 @@ use domain::message::received::{
     Card, ChoiceKind, Degrees, Extras, Forwarded, Location, Order, OrderItem, ProviderError, Raw,
     ReceivedText, Referral, ReferralField, ReferredProduct, Said,
 };
+use domain::message::{Correction, CorrectionKind};
 use serde_json::Value;
 
 use super::leaves::Leaves;
@@ -17,7 +18,7 @@ use super::{Content, Customer, Incoming, Item, MediaFile};
 const MAX_URL: usize = 2_048;
 
 /// The kinds of items in the list of messages that are no messages of a customer. They open no window and wake nobody.
-const NOTICES: [&str; 3] = ["request_welcome", "edit", "revoke"];
+const NOTICES: [&str; 1] = ["request_welcome"];
 
 pub(super) fn item(item: &Value, contacts: &[Value]) -> Option<Item> {
     let kind = item["type"].as_str().unwrap_or_default();
@@ -26,6 +27,11 @@ pub(super) fn item(item: &Value, contacts: &[Value]) -> Option<Item> {
     }
     if NOTICES.contains(&kind) {
         return Some(Item::Notice(kind.to_owned()));
+    }
+    if matches!(kind, "edit" | "revoke") {
+        // One that the service cannot read is only counted.
+        let correction = correction(Leaves::of(item), kind);
+        return Some(correction.unwrap_or_else(|| Item::Notice(kind.to_owned())));
     }
     let mut leaves = Leaves::of(item);
     let from = person(&item["from"], &item["from_user_id"], contacts);
@@ -55,6 +61,38 @@ pub(super) fn item(item: &Value, contacts: &[Value]) -> Option<Item> {
     }))
 }
 
+/// The change of a message. The file below an edited text is the same, so the edit changes only the text.
+fn correction(mut leaves: Leaves, kind: &str) -> Option<Item> {
+    let at = moment(leaves.at(&["timestamp"])).unwrap_or(LATEST);
+    let id = leaves.id(&["id"])?;
+    let of = leaves.id(&[kind, "original_message_id"])?;
+    let kind = match kind {
+        "edit" => edited(leaves)?,
+        _ => CorrectionKind::Revoke,
+    };
+    Some(Item::Correction { of, correction: Correction { id, at, kind } })
+}
+
+fn edited(mut leaves: Leaves) -> Option<CorrectionKind> {
+    let form = text(leaves.at(&["edit", "message", "type"]))?;
+    let path = |name| ["edit", "message", form.as_str(), name];
+    let text = match form.as_str() {
+        "text" => Some(leaves.cut(&path("body"), ReceivedText::MAX)?),
+        "image" | "video" | "audio" | "document" => leaves.cut(&path("caption"), ReceivedText::MAX),
+        _ => return None,
+    };
+    for name in ["id", "mime_type", "sha256", "url", "filename", "voice", "animated"] {
+        leaves.take(&path(name));
+    }
+    for name in ["from", "from_user_id", "type", "timestamp", "context"] {
+        leaves.take(&[name]);
+    }
+    for name in ["type", "context"] {
+        leaves.take(&["edit", "message", name]);
+    }
+    Some(CorrectionKind::Edit { text, raw: leaves.rest() })
+}
+
 fn extras(mut leaves: Leaves) -> Extras {
     let often = leaves.flag(&["context", "frequently_forwarded"]).unwrap_or_default();
     let once = leaves.flag(&["context", "forwarded"]).unwrap_or_default();
@@ -73,6 +111,8 @@ fn extras(mut leaves: Leaves) -> Extras {
         forwarded,
         errors: errors(&mut leaves),
         raw: leaves.rest(),
+        edit: None,
+        revoked_at: None,
     }
 }
 

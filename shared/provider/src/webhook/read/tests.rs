@@ -1,6 +1,7 @@
 use domain::Timestamp;
 use domain::media::SentAs;
 use domain::message::received::{Card, ChoiceKind, Degrees, Location, ReceivedText, Said};
+use domain::message::{Correction, CorrectionKind};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -361,4 +362,39 @@ fn a_change_with_only_some_items_keeps_these_as_they_came() {
     assert_eq!(only(&value, is_second), expected);
     let is_message = |item: &Item| matches!(item, Item::Message(_));
     assert_eq!(only(&value, is_message)["messages"], json!([message]));
+}
+
+#[test]
+fn an_edit_and_a_revoke_name_the_message_that_they_change() {
+    let item = |kind: &str, content: Value| {
+        let item = json!({ "from": "34600111222", "id": "wamid.2", "timestamp": "1792487728", "type": kind, kind: content });
+        items_of("messages", &item)
+    };
+    let correction = |kind| Item::Correction {
+        of: "wamid.1".to_owned(),
+        correction: Correction { id: "wamid.2".to_owned(), at: at(), kind },
+    };
+    let edit = |text: Option<&str>| {
+        let text = text.map(|text| ReceivedText::cut(text, ReceivedText::MAX));
+        correction(CorrectionKind::Edit { text, raw: None })
+    };
+    let of = |message: Value| json!({ "original_message_id": "wamid.1", "message": message });
+    let image =
+        |caption: Option<&str>| of(json!({ "type": "image", "image": { "id": "1", "caption": caption } }));
+    assert_eq!(item("edit", of(json!({ "type": "text", "text": { "body": "Hi" } }))), [edit(Some("Hi"))]);
+    assert_eq!(item("edit", image(Some("Hi"))), [edit(Some("Hi"))]);
+    assert_eq!(item("edit", image(None)), [edit(None)]);
+    assert_eq!(
+        item("revoke", json!({ "original_message_id": "wamid.1" })),
+        [correction(CorrectionKind::Revoke)]
+    );
+    // A longer text is cut, and stands whole beside it.
+    let long = "x".repeat(ReceivedText::MAX + 1);
+    let items = item("edit", of(json!({ "type": "text", "text": { "body": long } })));
+    let [Item::Correction { correction, .. }] = items.as_slice() else { panic!("{items:?}") };
+    let CorrectionKind::Edit { text: Some(text), raw: Some(raw) } = &correction.kind else {
+        panic!("{correction:?}")
+    };
+    assert_eq!(text.as_str().len(), ReceivedText::MAX);
+    assert!(raw.as_str().contains(&long));
 }

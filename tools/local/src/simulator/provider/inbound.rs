@@ -84,7 +84,7 @@ const fn file(name: &'static str, sent_as: SentAs, fields: &'static [&'static st
     Kind { name, fields, make: Make::File(sent_as) }
 }
 
-static KINDS: [Kind; 16] = [
+static KINDS: [Kind; 18] = [
     message("text", &["text", "contextId"], |item| Ok(json!({ "body": item.needed("text")? }))),
     file("image", SentAs::Image, &["data", "mimeType", "mediaFault", "caption", "contextId"]),
     file("video", SentAs::Video, &["data", "mimeType", "mediaFault", "caption", "contextId"]),
@@ -107,6 +107,15 @@ static KINDS: [Kind; 16] = [
         item.copy("text", &mut reaction, "emoji")?;
         Ok(reaction)
     }),
+    message("edit", &["text", "caption", "contextId"], |item| {
+        let message = match (item.text("text")?, item.text("caption")?) {
+            (Some(text), None) => json!({ "type": "text", "text": { "body": text } }),
+            (None, Some(caption)) => json!({ "type": "image", "image": { "caption": caption } }),
+            _ => return Err("an edit has either text or caption".to_owned()),
+        };
+        Ok(json!({ "original_message_id": item.needed("contextId")?, "message": message }))
+    }),
+    message("revoke", &["contextId"], |item| Ok(json!({ "original_message_id": item.needed("contextId")? }))),
     message("unsupported", &["text", "contextId"], |item| {
         Ok(json!({ "type": item.text("text")?.unwrap_or("unknown") }))
     }),
@@ -119,6 +128,9 @@ static KINDS: [Kind; 16] = [
     },
     Kind { name: "change", fields: &["field", "value"], make: Make::Change },
 ];
+
+/// The kinds whose content names the message that `contextId` is.
+const NAMES_ITS_MESSAGE: [&str; 3] = ["reaction", "edit", "revoke"];
 
 /// An item of a request.
 struct Item<'a> {
@@ -257,7 +269,7 @@ impl<'a> Item<'a> {
                 "error_data": { "details": "Message type is currently not supported." },
             }]);
         }
-        if let Some(id) = self.text("contextId")?.filter(|_| name != "reaction") {
+        if let Some(id) = self.text("contextId")?.filter(|_| !NAMES_ITS_MESSAGE.contains(&name)) {
             message["context"] = json!({ "from": display_number(line), "id": id });
         }
         let mut value = line::value(line);
