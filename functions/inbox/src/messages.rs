@@ -74,8 +74,11 @@ async fn once(
     let ids = store.inbound_ids(workspace, origin.line, named, &reached).await?;
     let rank = origin.inbound.ranks.get(&message.id).copied().unwrap_or_default();
     let created_at = Received::created_at(message.at, rank, origin.inbound.received_at);
-    if let Some((conversation, message)) = ids.stored {
-        return repeated(store, workspace, conversation, message, created_at).await.map(Some);
+    if let Some((conversation, stored)) = ids.stored {
+        if ids.is_placeholder && !message.extras.is_unavailable() {
+            return filled(invocation, origin, message, (&ids, conversation, stored), file).await;
+        }
+        return repeated(store, workspace, conversation, stored, created_at).await.map(Some);
     }
 
     let Some(line) = &ids.line else {
@@ -143,6 +146,35 @@ async fn repeated(
         store.saw(workspace, conversation, received.contact, at).await?;
     }
     Ok(Processed::Done)
+}
+
+/// The content of a message for which a placeholder is stored, because the provider could not show it before. The placeholder opened
+/// the window and woke the conversation. `None` if something changed meanwhile.
+async fn filled(
+    invocation: &Invocation<'_>,
+    origin: Origin<'_>,
+    message: &Incoming,
+    (ids, conversation, stored): (&InboundIds, ConversationId, MessageId),
+    file: &mut Option<File>,
+) -> Result<Option<Processed>, StoreError> {
+    let store = invocation.store;
+    let Some(seen) = store.message(origin.workspace, conversation, stored).await? else {
+        return Ok(Some(Processed::Done));
+    };
+    let is_placeholder = matches!(&seen.content, Stored::Received(received) if received.is_placeholder());
+    if !is_placeholder {
+        return Ok(Some(Processed::Done));
+    }
+    let what = match content(invocation, origin, message, ids, file).await? {
+        Ok(what) => what,
+        Err(wait) => return Ok(Some(Processed::Later(wait))),
+    };
+    let reply_to = answered(ids).filter(|_| message.answers.is_some());
+    let Some(next) = seen.filled(what, message.extras.clone(), reply_to, store.now()) else {
+        return Ok(Some(Processed::Done));
+    };
+    let file = file.as_ref().and_then(|file| file.as_ref().ok()).map(|(media, size)| (media, *size));
+    Ok(store.fill_placeholder(&seen, &next, file).await?.then_some(Processed::Done))
 }
 
 fn arrival(

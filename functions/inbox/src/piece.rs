@@ -1,6 +1,6 @@
 //! One piece: which line, template or other change it is about.
 
-use provider::webhook::{Piece, Subject, read};
+use provider::webhook::{Piece, Subject, read, unmapped};
 use queue::Inbound;
 use store::StoreError;
 use tokio::time::timeout_at;
@@ -30,7 +30,10 @@ pub(crate) async fn in_time(invocation: &Invocation<'_>, inbound: &Inbound) -> R
 async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), StoreError> {
     let Inbound { account, field, .. } = inbound;
     match read(&piece(inbound)) {
-        Subject::Line(line, items) => line::process(invocation, inbound, &line, items).await,
+        Subject::Line(line, items) => {
+            note_unmapped(invocation, inbound);
+            line::process(invocation, inbound, &line, items).await
+        }
         Subject::Template(event) => templates::process(invocation, inbound, &event).await.map(drop),
         Subject::Ignored => {
             tracing::info!(account, field, "a change of a kind that the service does not need");
@@ -42,6 +45,16 @@ async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), S
             invocation.counted.other_changes.add(1);
             Ok(())
         }
+    }
+}
+
+/// Counts the leaves that the service does not know. The log has their paths, and not what they say.
+fn note_unmapped(invocation: &Invocation<'_>, Inbound { account, value, .. }: &Inbound) {
+    let leaves = unmapped(value);
+    if !leaves.is_empty() {
+        invocation.counted.leaves_unmapped.add(leaves.values().sum());
+        let paths = leaves.into_keys().collect::<Vec<_>>().join(", ");
+        tracing::info!(account, paths, "leaves that the service does not know");
     }
 }
 

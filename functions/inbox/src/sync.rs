@@ -64,6 +64,8 @@ pub struct Step {
     pub changes: Vec<Change>,
     /// What cannot be kept here.
     pub unkept: Vec<Unkept>,
+    /// Templates whose status is a word that is not known, with the word. Their state stays as it was.
+    pub unknown: Vec<(TemplateName, String)>,
 }
 
 /// Why a run ended early.
@@ -129,7 +131,8 @@ impl<'a> Run<'a> {
         let at = self.store.now();
         let page = self.client.page(&self.account.id, &self.account.token, self.after.as_deref()).await?;
         let reading = Reading { account: self.account.id.clone(), at, creates_in: self.creates_in.clone() };
-        let mut step = Step { listed: page.templates.len(), ..Step::default() };
+        let unknown = unknown_statuses(&self.account.id, &page.templates);
+        let mut step = Step { listed: page.templates.len(), unknown, ..Step::default() };
         for chunk in page.templates.chunks(Store::TEMPLATES_AT_ONCE) {
             let Judged { changes, unkept } =
                 record(self.store, &reading, &self.account, chunk, self.mode).await?;
@@ -154,6 +157,17 @@ impl<'a> Run<'a> {
         }
         Ok(changes)
     }
+}
+
+/// The statuses that the provider says and the service does not know. Each is logged.
+fn unknown_statuses(account: &BusinessAccountId, listed: &[Listed]) -> Vec<(TemplateName, String)> {
+    let unknown = listed.iter().filter_map(|one| Some((one.template_name(), one.unknown_status.clone()?)));
+    unknown
+        .inspect(|((name, language), status)| {
+            let account = account.as_str();
+            tracing::warn!(account, template = name, language, status, "a template's status is a word that is not known");
+        })
+        .collect()
 }
 
 /// Records what a chunk of the list means: judges it, writes, and judges again what somebody else changed in between.

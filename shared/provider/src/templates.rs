@@ -146,12 +146,15 @@ fn listed(shown: &Value) -> Option<Listed> {
         Some(text.chars().take(most).collect::<String>())
     };
     let unread = |why: String| Form { unsupported: Some(why), ..Form::of_names(vec![]) };
+    let word = text("status", 64);
+    let status = word.as_deref().and_then(TemplateStatus::reported);
     let quality = shown["quality_score"]["score"].as_str().or_else(|| shown["quality_score"].as_str());
     Some(Listed {
         meta_id: text("id", 64)?,
         name: text("name", 600)?,
         language: text("language", 20)?.replace('-', "_"),
-        status: text("status", 64).and_then(|word| TemplateStatus::reported(&word)),
+        status,
+        unknown_status: word.filter(|_| status.is_none()),
         category: text("category", 64).and_then(|word| TemplateCategory::parse(&word).ok()),
         quality: quality.map(|word| word.chars().take(32).collect()),
         reason: text("rejected_reason", 128).filter(|reason| reason != "NONE"),
@@ -181,7 +184,7 @@ mod tests {
             (read.status, read.category),
             (Some(TemplateStatus::Paused), Some(TemplateCategory::Utility))
         );
-        assert_eq!((read.quality.as_deref(), read.reason), (Some("RED"), None));
+        assert_eq!((read.quality.as_deref(), read.reason, read.unknown_status), (Some("RED"), None, None));
         assert_eq!((read.form.ttl_seconds, read.form.body.names), (Some(60), vec!["name".to_owned()]));
         for lacks in ["id", "name", "language"] {
             let mut shown = shown.clone();
@@ -197,10 +200,12 @@ mod tests {
         });
         let read = listed(&shown).unwrap();
         assert_eq!((read.status, read.category, read.reason.as_deref()), (None, None, Some("SCAM")));
+        assert_eq!(read.unknown_status.as_deref(), Some("NEW_WORD"));
         assert!(read.form.unsupported.is_some());
         for ours in ["MISMATCH", "UNSUPPORTED"] {
             let shown = json!({ "id": "1", "name": "n", "language": "es", "status": ours });
-            assert_eq!(listed(&shown).unwrap().status, None, "a status of the service itself");
+            let read = listed(&shown).unwrap();
+            assert_eq!((read.status, read.unknown_status.as_deref()), (None, Some(ours)), "a status of the service itself");
         }
     }
 

@@ -7,5 +7,5 @@ mod repair;
 pub use pieces::{Division, MAX_ID, OtherProduct, Piece, divide};
 pub use read::{
     Content, Customer, Incoming, Item, MediaFile, Preference, Status, StatusKind, Subject, TemplateEvent,
-    TemplateNews, only, read,
+    TemplateNews, only, read, unmapped,
 };

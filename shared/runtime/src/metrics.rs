@@ -176,6 +176,8 @@ families! {
         moves_refused: Count = "InboxMovesRefused",
         /// Changes of accounts, lines and templates that the service only counts.
         other_changes: Count = "ProviderChangesSeen",
+        /// Leaves of statuses, preferences, moves and deletions that the service does not know.
+        leaves_unmapped: Count = "ProviderLeavesUnmapped",
     }
     /// Lanes that were due.
     Swept by What {
@@ -685,8 +687,8 @@ mod tests {
             RecordsNotRelayed Count -, RelayLag Milliseconds -, ProviderWebhooksReceived Count -, \
             ProviderWebhooksRefused Count -, ProviderWebhooksUnreadable Count -, InboxItemsProcessed Count -, \
             InboxItemsDropped Count -, InboxPiecesDeferred Count -, InboundFilesMissing Count -, \
-            InboxMovesRefused Count -, ProviderChangesSeen Count -, DueSwept Count What, Rescued Count What, \
-            NotSwept Count What, SendsAccepted Count -, SendsFailed Count -, SendsUnknown Count -, SendsRetried Count -, \
+            InboxMovesRefused Count -, ProviderChangesSeen Count -, ProviderLeavesUnmapped Count -, \
+            DueSwept Count What, Rescued Count What, NotSwept Count What, SendsAccepted Count -, SendsFailed Count -, SendsUnknown Count -, SendsRetried Count -, \
             LeadsOpened Count -, LeadsFailed Count -, LeadsSuppressed Count -, PersonJobsLate Count -, \
             LeadsAccepted Count -, LeadsRejected Count -, \
             CaptchaMisconfigured Count -, CaptchaUnavailable Count -, RequestTime Milliseconds Function, \

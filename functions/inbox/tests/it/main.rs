@@ -12,6 +12,7 @@ mod messages;
 mod moves;
 mod order;
 mod people;
+mod placeholders;
 mod preferences;
 mod repeats;
 mod statuses;

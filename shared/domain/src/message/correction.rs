@@ -3,7 +3,7 @@
 //! The provider repeats its changes, in any order. The newest edit holds, and a deletion holds against every edit, so every order
 //! of the same changes ends in the same message.
 
-use crate::ids::ChannelId;
+use crate::ids::{ChannelId, MessageId};
 use crate::message::received::{Edit, Extras, Raw, Received, ReceivedContent, ReceivedText, Said};
 use crate::message::{Content, Message};
 use crate::time::Timestamp;
@@ -72,6 +72,26 @@ impl Message {
         next.version += 1;
         next.updated_at = self.updated_at.next_change(now);
         Corrected::Changed(Box::new(next))
+    }
+
+    /// The message with the content that came after its placeholder. `None` if it is no placeholder, or no longer one.
+    pub fn filled(
+        &self,
+        what: ReceivedContent,
+        extras: Box<Extras>,
+        reply_to: Option<MessageId>,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let Content::Received(received) = &self.content else { return None };
+        let content = Content::Received(Received { what, extras, ..received.clone() });
+        let next = || Self {
+            content,
+            reply_to: self.reply_to.or(reply_to),
+            version: self.version + 1,
+            updated_at: self.updated_at.next_change(now),
+            ..self.clone()
+        };
+        received.is_placeholder().then(next)
     }
 }
 

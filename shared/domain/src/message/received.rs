@@ -139,6 +139,11 @@ impl Received {
         text.map(ReceivedText::as_str)
     }
 
+    /// Whether the message stands for one whose content may come later.
+    pub fn is_placeholder(&self) -> bool {
+        matches!(self.what, ReceivedContent::Said(Said::Unsupported(_))) && self.extras.is_unavailable()
+    }
+
     /// The file of the message, if the workspace has it.
     pub fn file(&self) -> Option<&Attached> {
         match &self.what {

@@ -129,13 +129,15 @@ impl Template {
         check_name(name).is_ok() && Self::check_language(language).is_ok()
     }
 
-    /// The status for an account. `None` if nothing is known about it.
+    /// The status for an account. `None` if nothing is known about it. One that was deleted is neither unsupported nor a mismatch.
     pub fn status(&self, account: &BusinessAccountId) -> Option<TemplateStatus> {
         let state = self.states.get(account)?;
-        Some(match state.shape.as_ref().is_some_and(|shape| *shape != self.form.shape()) {
+        let is_other = state.shape.as_ref().is_some_and(|shape| *shape != self.form.shape());
+        Some(match state.status {
+            TemplateStatus::Deleted => TemplateStatus::Deleted,
             _ if self.form.unsupported.is_some() => TemplateStatus::Unsupported,
-            true => TemplateStatus::Mismatch,
-            false => state.status,
+            _ if is_other => TemplateStatus::Mismatch,
+            status => status,
         })
     }
 

@@ -7,6 +7,7 @@
 mod items;
 mod leaves;
 mod message;
+mod unmapped;
 mod values;
 
 use domain::ChannelId;
@@ -19,6 +20,7 @@ pub use items::{
     Content, Customer, Incoming, Item, MediaFile, Preference, Status, StatusKind, Subject, TemplateEvent,
     TemplateNews,
 };
+pub use unmapped::unmapped;
 use values::{LATEST, entry_moment, id, list, moment, person, text};
 
 /// Reads a piece.

@@ -1,11 +1,12 @@
 //! Each documented form of an item, one file each in `tests/corpus`, written from the names of the provider's fields. Each
 //! leaf of a message is mapped, ignored for a reason, or kept raw; what is no message makes none.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use domain::message::CorrectionKind;
 use domain::message::received::{Raw, ReceivedContent};
-use provider::webhook::{Content, Item, Piece, Subject, read};
+use provider::webhook::{Content, Item, Piece, Subject, read, unmapped};
 use serde_json::{Value, json};
 
 /// The files by name.
@@ -89,6 +90,29 @@ fn a_leaf_that_a_later_release_of_the_provider_adds_is_kept_raw_wherever_it_is()
         }
     }
     assert!(added > 100, "{added}");
+}
+
+#[test]
+fn a_leaf_of_an_item_that_keeps_nothing_raw_is_mapped_or_ignored_and_a_new_one_is_found() {
+    let mut added = 0;
+    for (name, file) in corpus() {
+        let keeps_nothing = ["MOVE", "STATUS", "PREFERENCE"].iter().any(|kind| file["read"] == *kind);
+        if !keeps_nothing && name != "revoke" {
+            continue;
+        }
+        let of = |item: &Value| unmapped(&json!({ file["list"].as_str().unwrap(): [item] }));
+        assert_eq!(of(&file["item"]), BTreeMap::new(), "{name}");
+        for path in objects(&file["item"]) {
+            let mut item = file["item"].clone();
+            item.pointer_mut(&path).unwrap()["made_up"] = json!({ "leaves": ["one", "", 2, null] });
+            let found = of(&item);
+            assert_eq!(found.values().sum::<usize>(), 2, "{name} {path}: {found:?}");
+            let below = format!("{}.made_up.leaves.0", path.replace('/', "."));
+            assert!(found.keys().any(|found| found.ends_with(&below)), "{name} {path}: {found:?}");
+            added += 1;
+        }
+    }
+    assert!(added > 15, "{added}");
 }
 
 /// The JSON pointers of all objects of a value.

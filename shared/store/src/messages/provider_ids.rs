@@ -88,7 +88,12 @@ fn provider_id_item(
 ) -> Result<Item, StoreError> {
     let key = keys::provider_message(workspace, id);
     let PartId { conversation, message, part } = *part;
-    let body = ProviderIdRow { conversation_id: conversation, message_id: message, part: Some(part) };
+    let body = ProviderIdRow {
+        conversation_id: conversation,
+        message_id: message,
+        part: Some(part),
+        placeholder: false,
+    };
     Ok(expiring(row(key, "providerMessage", &body)?, created_at, kept))
 }
 
@@ -103,6 +108,9 @@ pub(crate) struct ProviderIdRow {
     /// The position of the part. A customer's message has no parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) part: Option<usize>,
+    /// Whether the message stands for one whose content may come later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) placeholder: bool,
 }
 
 stored! { ProviderIdRow }

@@ -50,6 +50,8 @@ const MOST_CONVERSATIONS: usize = 100;
 pub struct InboundIds {
     /// The message, if it is stored already.
     pub stored: Option<(ConversationId, MessageId)>,
+    /// Whether the stored message stands for this one, whose content comes only now.
+    pub is_placeholder: bool,
     /// The message that it refers to, if the service knows it.
     pub answered: Option<(ConversationId, MessageId)>,
     /// The line; `None` if the workspace does not have it any more.
@@ -142,12 +144,14 @@ impl Store {
             found.map(Identity::read).transpose()
         };
         let (number, user) = (identity(&of_number)?, identity(&of_user)?);
+        let own: Option<ProviderIdRow> = rows.read(&of_own)?;
         Ok(InboundIds {
             from: from.clone(),
             number,
             user,
             line: rows.read(&of_line)?,
-            stored: rows.read(&of_own)?.map(message),
+            is_placeholder: own.as_ref().is_some_and(|own| own.placeholder),
+            stored: own.map(message),
             answered: of_answered.map(|place| rows.read(&place)).transpose()?.flatten().map(message),
         })
     }

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use domain::message::Content;
 use domain::message::received::Received;
-use domain::{Message, Timestamp, WorkspaceId};
+use domain::{Media, Message, Timestamp, WorkspaceId};
 
 use crate::dynamodb::item::{EXPIRES_AT, Item, expiring, key, n, row};
-use crate::dynamodb::write::Write;
+use crate::dynamodb::write::{Transaction, Write};
+use crate::media::first_reference;
 use crate::messages::provider_ids::ProviderIdRow;
+use crate::messages::row::message_item;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -26,6 +29,27 @@ impl Store {
             .bind(":ends", ends);
         self.write(write).await.map(drop)
     }
+
+    /// Gives a placeholder its content, with the content's file and its size in bytes. Returns `false` if something changed since it
+    /// was read. One round trip.
+    pub async fn fill_placeholder(
+        &self,
+        seen: &Message,
+        next: &Message,
+        file: Option<(&Media, u64)>,
+    ) -> Result<bool, StoreError> {
+        let Content::Received(received) = &next.content else { return Ok(false) };
+        let (kept, now, request) = (self.retention.messages, self.now(), self.ids.next().to_string());
+        let put = Write::put(Table::Messages, message_item(next, kept, &request)?);
+        let put = put.when("version = :seen").bind(":seen", n(seen.version));
+        let guard = key(keys::provider_message(next.workspace_id, &received.provider_message_id));
+        let guard = Write::update(Table::Messages, guard, "REMOVE placeholder").when("attribute_exists(pk)");
+        let mut writes = Transaction::new().with((), put).with((), guard);
+        if let Some((media, size)) = file.filter(|(media, _)| !media.is_referenced()) {
+            writes.add((), first_reference(media, size, next, kept, now));
+        }
+        Ok(self.transact(writes).await?.is_ok())
+    }
 }
 
 /// The row of a customer's message. It is kept as long as the message, and longer than the provider repeats it.
@@ -36,7 +60,13 @@ pub(crate) fn received_id_item(
     now: Timestamp,
 ) -> Result<Item, StoreError> {
     let key = keys::provider_message(message.workspace_id, id);
-    let body = ProviderIdRow { conversation_id: message.conversation, message_id: message.id, part: None };
+    let placeholder = matches!(&message.content, Content::Received(received) if received.is_placeholder());
+    let body = ProviderIdRow {
+        conversation_id: message.conversation,
+        message_id: message.id,
+        part: None,
+        placeholder,
+    };
     let kept = kept.map(|kept| kept.max(Received::KNOWN_FOR));
     Ok(expiring(row(key, "providerMessage", &body)?, now, kept))
 }

@@ -1,7 +1,7 @@
 //! `console template sync`
 
 use clap::Args;
-use domain::settings::template::{Change, ChangeKind, Unkept};
+use domain::settings::template::{Change, ChangeKind, TemplateName, Unkept};
 use domain::{BusinessAccountId, TemplateScope, TemplateStatus};
 use inbox::sync::{Account, Mode, Run};
 use provider::TemplateClient;
@@ -53,6 +53,7 @@ impl Sync {
                     done.listed += step.listed;
                     done.changes.extend(step.changes);
                     done.unkept.extend(step.unkept);
+                    done.unknown.extend(step.unknown);
                 }
                 Ok(None) => break,
                 Err(error) => {
@@ -76,6 +77,7 @@ impl Sync {
         };
         let changes = done.changes.iter();
         let unkept = done.unkept.iter();
+        let unknown = done.unknown.iter();
         View::new()
             .text("businessAccountId", "account", account.as_str())
             .value("dryRun", "dry run", self.dry_run)
@@ -89,6 +91,8 @@ impl Sync {
             .lines("templates", changes.map(|change| line(change, account)))
             .json("notKept", unkept.clone().map(unkept_shown).collect::<Vec<_>>())
             .lines("not kept", unkept.map(unkept_line))
+            .json("unknownStatuses", unknown.clone().map(unknown_shown).collect::<Vec<_>>())
+            .lines("unknown", unknown.map(unknown_line))
     }
 }
 
@@ -112,6 +116,7 @@ struct Done {
     listed: usize,
     changes: Vec<Change>,
     unkept: Vec<Unkept>,
+    unknown: Vec<(TemplateName, String)>,
 }
 
 fn shown(change: &Change, account: &BusinessAccountId) -> Value {
@@ -159,4 +164,12 @@ fn unkept_shown(unkept: &Unkept) -> Value {
 fn unkept_line(unkept: &Unkept) -> String {
     let (name, language) = &unkept.name;
     format!("{name} {language}: {}", unkept.reason)
+}
+
+fn unknown_shown(((name, language), status): &(TemplateName, String)) -> Value {
+    json!({ "name": name, "language": language, "status": status })
+}
+
+fn unknown_line(((name, language), status): &(TemplateName, String)) -> String {
+    format!("{name} {language}: {status}")
 }

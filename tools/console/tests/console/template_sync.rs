@@ -55,6 +55,7 @@ async fn a_sync_shows_each_template_that_differs_and_a_repeat_shows_none() {
     templates    CREATED order en_US of workspace 00000000-0000-4000-8000-000000000001: APPROVED
                  CREATED catalogue en_US of workspace 00000000-0000-4000-8000-000000000001: UNSUPPORTED
     not kept     -
+    unknown      -
     ");
     let first = desk.json(&sync).await;
     assert_json_snapshot!(first, @r#"
@@ -89,6 +90,7 @@ async fn a_sync_shows_each_template_that_differs_and_a_repeat_shows_none() {
           "workspaceId": "00000000-0000-4000-8000-000000000001"
         }
       ],
+      "unknownStatuses": [],
       "unsupported": 1
     }
     "#);
@@ -120,6 +122,7 @@ async fn a_sync_shows_each_template_that_differs_and_a_repeat_shows_none() {
     templates    CHANGED order en_US of workspace 00000000-0000-4000-8000-000000000001: APPROVED -> PAUSED (components)
                  ABSENT catalogue en_US of workspace 00000000-0000-4000-8000-000000000001: UNSUPPORTED -> DELETED
     not kept     -
+    unknown      -
     ");
 }
 
@@ -165,7 +168,24 @@ async fn a_sync_that_ends_early_shows_what_it_did_and_fails() {
     unsupported  0
     templates    CREATED order en_US of workspace 00000000-0000-4000-8000-000000000001: APPROVED
     not kept     Order en_US: the name should be 1 to 512 lower-case ASCII letters, digits or underscores, such as order_shipped
+    unknown      -
     ");
+}
+
+#[tokio::test]
+async fn a_status_that_is_not_known_is_shown_and_changes_nothing() {
+    let (desk, provider, _) = desk().await;
+    let mut odd = template("order", "Hi");
+    odd["status"] = json!("A_NEW_STATUS");
+    desk.list(&provider, &[odd]);
+    let sync = ["template", "sync", "--business-account", ACCOUNT];
+    desk.json(&sync).await;
+    let again = desk.json(&sync).await;
+    let unknown = json!([{ "name": "order", "language": "en_US", "status": "A_NEW_STATUS" }]);
+    assert_eq!((&again["unknownStatuses"], &again["changed"]), (&unknown, &json!(0)));
+    let ran = desk.run(&sync).await;
+    assert!(ran.out.ends_with("unknown      order en_US: A_NEW_STATUS\n"), "{}", ran.out);
+    assert_eq!(ran.status, 0);
 }
 
 #[tokio::test]

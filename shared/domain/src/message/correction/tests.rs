@@ -5,7 +5,7 @@ use crate::conversation::Conversation;
 use crate::ids::{ContactId, ConversationId, MediaId, MessageId, WorkspaceId};
 use crate::media::{Attached, FileName, FileType, SentAs};
 use crate::message::arrival::Arrival;
-use crate::message::received::{Forwarded, Referral, ReferralField};
+use crate::message::received::{Forwarded, ProviderError, Referral, ReferralField};
 use crate::message::{Draft, MessageBody, MessageType};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
@@ -160,6 +160,29 @@ fn every_order_of_the_same_changes_ends_in_the_same_message_and_repeats_change_n
             }
         }
     }
+}
+
+#[test]
+fn a_placeholder_takes_the_content_that_comes_later_once() {
+    let unavailable = |code| ProviderError { code: Some(code), title: None, details: None };
+    let placeholder = |code| {
+        let mut placeholder = message(ReceivedContent::Said(Said::unsupported("unsupported")));
+        let Content::Received(received) = &mut placeholder.content else { panic!("received") };
+        received.extras.errors = vec![unavailable(code)];
+        placeholder
+    };
+    let extras = || Box::new(Extras { forwarded: Forwarded::Many, ..Extras::default() });
+    let said = || ReceivedContent::Said(Said::text("Hello"));
+    let answered = Some(MessageId::from_uuid(Uuid::from_u128(9)));
+    let before = placeholder(131_060);
+    let next = before.filled(said(), extras(), answered, NOW).unwrap();
+    assert_eq!((received(&next).text(), next.message_type()), (Some("Hello"), MessageType::Text));
+    assert_eq!((&received(&next).extras, next.reply_to), (&extras(), answered));
+    assert_eq!((next.version, next.created_at, next.id), (before.version + 1, before.created_at, before.id));
+    assert_eq!(next.filled(said(), extras(), answered, NOW), None, "it has its content");
+    assert_eq!(placeholder(131_051).filled(said(), extras(), answered, NOW), None, "another error");
+    let deleted = after(&before, &[revoke(4)]);
+    assert_eq!(deleted.filled(said(), extras(), answered, NOW), None, "the customer deleted it");
 }
 
 fn orders(of: &[Correction]) -> Vec<Vec<Correction>> {

@@ -36,6 +36,14 @@ pub struct Edit {
 }
 
 impl Extras {
+    /// The provider's code of a message that it cannot show yet: the first one of a customer to a line that a phone uses too.
+    const UNAVAILABLE: i64 = 131_060;
+
+    /// Whether the provider says that the content may come later, under the same id.
+    pub fn is_unavailable(&self) -> bool {
+        self.errors.iter().any(|error| error.code == Some(Self::UNAVAILABLE))
+    }
+
     /// The greatest number of errors.
     pub const MAX_ERRORS: usize = 10;
 }

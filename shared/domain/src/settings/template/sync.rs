@@ -28,6 +28,8 @@ pub struct Listed {
     pub language: String,
     /// The status. `None` for a word that is not known.
     pub status: Option<TemplateStatus>,
+    /// The provider's word for the status, if it is not known.
+    pub unknown_status: Option<String>,
     /// The category. `None` for a word that is not known.
     pub category: Option<TemplateCategory>,
     /// The provider's word for how people rate the template.
@@ -117,12 +119,12 @@ impl Change {
 
     /// The status for this account.
     pub fn status(&self, account: &BusinessAccountId) -> Option<TemplateStatus> {
-        status(&self.after, account)
+        self.after.status(account)
     }
 
     /// The status for this account before the change. `None` if there was none.
     pub fn previous_status(&self, account: &BusinessAccountId) -> Option<TemplateStatus> {
-        status(self.before.as_ref()?, account)
+        self.before.as_ref()?.status(account)
     }
 
     /// What is different: the components, the category, and what the account's state says.
@@ -140,14 +142,6 @@ impl Change {
             ("metaId", differs(|state| state.meta_id.as_deref())),
         ];
         rows.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
-    }
-}
-
-/// The status of a template. One that was deleted is no longer unsupported or a mismatch.
-fn status(of: &Template, account: &BusinessAccountId) -> Option<TemplateStatus> {
-    match of.states.get(account)?.status {
-        TemplateStatus::Deleted => Some(TemplateStatus::Deleted),
-        _ => of.status(account),
     }
 }
 

@@ -311,6 +311,11 @@ fn order(leaves: &mut Leaves) -> Option<Said> {
     is_order.then_some(Said::Order(Order { catalog_id, text, items }))
 }
 
+/// Whether an item says that a customer has another number or user id.
+pub(super) fn is_move(item: &Value) -> bool {
+    moved(&item["system"]).is_some()
+}
+
 fn moved(system: &Value) -> Option<Content> {
     match system["type"].as_str()? {
         "user_changed_number" | "customer_changed_number" | "user_changed_user_id" => {}

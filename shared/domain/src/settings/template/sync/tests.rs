@@ -33,6 +33,7 @@ fn listed(name: &str, text: &str) -> Listed {
         name: name.to_owned(),
         language: "es".to_owned(),
         status: Some(TemplateStatus::Approved),
+        unknown_status: None,
         category: Some(TemplateCategory::Utility),
         quality: None,
         reason: None,
@@ -213,7 +214,14 @@ fn only_what_the_provider_had_before_becomes_deleted_and_only_by_an_older_word()
     let change = end.absent(&unsupported, &BTreeSet::new()).unwrap();
     let (before, after) = (TemplateStatus::Unsupported, TemplateStatus::Deleted);
     assert_eq!((change.previous_status(&account), change.status(&account)), (Some(before), Some(after)));
+    assert_eq!(change.after.status(&account), Some(after), "not UNSUPPORTED");
     assert_eq!((change.kind(&account), change.differences(&account)), (ChangeKind::Absent, vec!["status"]));
+    let of_other = listed("order", "Hi {{1}}");
+    let both = of_list.as_listed(&self::account("2"), at(20), &of_other).unwrap().unwrap();
+    assert_eq!(both.status(&self::account("2")), Some(TemplateStatus::Mismatch));
+    let of_two = Reading { account: self::account("2"), ..reading(60, &[]) };
+    let deleted = of_two.absent(&both, &BTreeSet::new()).unwrap();
+    assert_eq!(deleted.after.status(&self::account("2")), Some(TemplateStatus::Deleted), "not MISMATCH");
     assert_eq!(end.absent(&by_hand(&[]), &BTreeSet::new()), None, "an operator's word");
     assert_eq!(
         Reading { account: self::account("2"), ..end.clone() }.absent(&of_list, &BTreeSet::new()),
