@@ -59,6 +59,7 @@ FUNCTIONS = {
     "message-sender": (
         {
             "SEND_QUEUE_URL",
+            "INBOX_QUEUE_URL",
             "SEND_RETRY_SCHEDULE",
             "SEND_THROTTLE_SCHEDULE",
             "TEMPLATE_LOOK_SECONDS",

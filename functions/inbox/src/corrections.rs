@@ -18,7 +18,7 @@ pub(crate) async fn process(
     let at = correction.at.min(origin.inbound.received_at);
     let correction = Correction { at, ..correction.clone() };
     let Some((conversation, message, _)) = store.provider_message(workspace, of).await? else {
-        return Ok(match Wait::for_a_record(store.now(), origin) {
+        return Ok(match Wait::for_a_record(store.now(), origin.inbound) {
             Some(wait) => Processed::Later(wait),
             None => Processed::Dropped("an edit or a deletion of a message that no row names"),
         });

@@ -8,11 +8,13 @@ use store::{Bucket, FailureBucket, Store};
 use tokio::time::Instant;
 
 use crate::files::Files;
+use crate::reading::TemplateReader;
 
 pub(crate) struct Invocation<'a> {
     pub(crate) store: &'a Store,
     pub(crate) bucket: &'a Bucket,
     pub(crate) files: &'a Files,
+    pub(crate) templates: &'a TemplateReader,
     pub(crate) queue: &'a InboundQueue,
     pub(crate) failures: &'a FailureBucket,
     pub(crate) counted: Counts,

@@ -54,8 +54,8 @@ impl Wait {
 
     /// The item waits for what it is about. The waits grow, so that fourteen messages cover the longest wait, and an item is
     /// processed at most half as late again as what it waits for. `None` if it has waited for too long.
-    pub(crate) fn for_a_record(now: Timestamp, origin: Origin<'_>) -> Option<Self> {
-        let waited = now.since(origin.inbound.received_at);
+    pub(crate) fn for_a_record(now: Timestamp, inbound: &Inbound) -> Option<Self> {
+        let waited = now.since(inbound.received_at);
         let delay = SHORTEST_WAIT.max(waited / 2).min(LONGEST_WAIT.saturating_sub(waited));
         (waited < LONGEST_WAIT).then(|| Self::of(delay.max(Duration::from_secs(1))))
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! piece -> line -> workspace -> item by item: status | message | preference -> what to queue again, and when
-//!       -> template -> its new status
+//!       -> template -> its new status; what else changed is read from the provider
 //! ```
 //!
 //! The provider repeats its webhooks for seven days, in any order, and the queue repeats its messages. So every
@@ -18,6 +18,7 @@ mod messages;
 mod moves;
 mod piece;
 mod preferences;
+mod reading;
 mod repeats;
 mod statuses;
 pub mod sync;
@@ -33,6 +34,7 @@ use tokio::time::Instant;
 use invocation::Invocation;
 
 pub use files::{Fetched, FileOwner, Files};
+pub use reading::TemplateReader;
 
 /// The function's dependencies.
 pub struct Inbox {
@@ -42,6 +44,8 @@ pub struct Inbox {
     pub bucket: Bucket,
     /// Fetches customers' files.
     pub files: Files,
+    /// Reads templates that changed at the provider.
+    pub templates: TemplateReader,
     /// The function's own queue, for items that must wait.
     pub queue: InboundQueue,
     /// The bucket for items that fail again and again.
@@ -59,9 +63,9 @@ impl Inbox {
 
     /// The same for an invocation that began at this moment.
     pub async fn handle_since(&self, event: SqsEvent, begun: Instant) -> SqsBatchResponse {
-        let Self { store, bucket, files, queue, failures, metrics } = self;
+        let Self { store, bucket, files, templates, queue, failures, metrics } = self;
         let counted = Counts::default();
-        let invocation = Invocation { store, bucket, files, queue, failures, counted, begun };
+        let invocation = Invocation { store, bucket, files, templates, queue, failures, counted, begun };
         let work = async |inbound, receives| repeats::process(&invocation, &inbound, receives).await;
         let response = process_counted(event, Inbound::read, work).await;
         metrics.put((), &invocation.counted);

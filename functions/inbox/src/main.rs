@@ -2,9 +2,9 @@
 
 use std::convert::Infallible;
 
-use inbox::{Files, Inbox};
+use inbox::{Files, Inbox, TemplateReader};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use provider::{FileClient, FileHosts};
+use provider::{FileClient, FileHosts, TemplateClient};
 use queue::InboundQueue;
 
 #[tokio::main(flavor = "current_thread")]
@@ -18,6 +18,7 @@ async fn main() -> Result<(), Error> {
         store: process.store()?,
         bucket: process.bucket()?,
         files: Files::new(files, std::env::temp_dir()),
+        templates: TemplateReader::new(TemplateClient::new(&graph, &version)?),
         queue: InboundQueue::new(process.sqs(), settings.required("INBOX_QUEUE_URL")?),
         failures: process.failure_bucket()?,
         metrics: process.metrics(),

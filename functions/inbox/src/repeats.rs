@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use domain::error_chain;
 use domain::inbound::quarantine::QuarantineReason;
+use provider::webhook::TEMPLATE_REFUSED;
 use queue::{Inbound, Outcome, caught};
 use store::StoreError;
 
@@ -43,6 +44,12 @@ pub(crate) async fn process(invocation: &Invocation<'_>, inbound: &Inbound, rece
     .await;
     let is_given_up = receives >= if is_outage { LAST } else { GIVEN_UP_AT };
     match (outcome, singles.pop()) {
+        // It holds nothing of a customer. The next failed send asks again.
+        (Outcome::Retry(_), Some(single))
+            if is_given_up && singles.is_empty() && single.field == TEMPLATE_REFUSED =>
+        {
+            Outcome::Dropped("a template was not read again")
+        }
         (Outcome::Retry(cause), Some(single)) if is_given_up && singles.is_empty() => {
             let (app, cause) = (inbound.app.as_str(), error_chain(&*cause));
             tracing::error!(app, cause, "an item failed each time, put into quarantine");

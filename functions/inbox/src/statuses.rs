@@ -32,7 +32,7 @@ pub(crate) async fn process(
     match message.reported(part, &report, store.now()) {
         Reported::NoPart => return Ok(Processed::Dropped("a status of a part that does not exist")),
         Reported::TooEarly => {
-            if let Some(wait) = Wait::for_a_record(store.now(), origin) {
+            if let Some(wait) = Wait::for_a_record(store.now(), origin.inbound) {
                 return Ok(Processed::Later(wait));
             }
             let (conversation, message) = (message.conversation, message.id);

@@ -165,9 +165,34 @@ fn unknown_statuses(account: &BusinessAccountId, listed: &[Listed]) -> Vec<(Temp
     unknown
         .inspect(|((name, language), status)| {
             let account = account.as_str();
-            tracing::warn!(account, template = name, language, status, "a template's status is a word that is not known");
+            tracing::warn!(
+                account,
+                template = name,
+                language,
+                status,
+                "a template's status is a word that is not known"
+            );
         })
         .collect()
+}
+
+/// Reads one template of the account's list, and records what it says as of `at`. `None` if the list has no such template:
+/// that alone deletes nothing here, because a list can lag behind its webhooks.
+pub(crate) async fn read_one(
+    store: &Store,
+    client: &TemplateClient,
+    account: &Account,
+    creates_in: Vec<TemplateScope>,
+    (name, language): (&str, &str),
+    at: Timestamp,
+) -> Result<Option<Step>, NotSynced> {
+    let Some(listed) = client.named(&account.id, &account.token, name, language).await? else {
+        return Ok(None);
+    };
+    let (reading, listed) = (Reading { account: account.id.clone(), at, creates_in }, [listed]);
+    let unknown = unknown_statuses(&account.id, &listed);
+    let Judged { changes, unkept } = record(store, &reading, account, &listed, Mode::Record).await?;
+    Ok(Some(Step { listed: 1, changes, unkept, unknown }))
 }
 
 /// Records what a chunk of the list means: judges it, writes, and judges again what somebody else changed in between.

@@ -1,6 +1,6 @@
 //! The state that all steps of one invocation share.
 
-use queue::InvocationBudget;
+use queue::{InboundQueue, InvocationBudget};
 use runtime::SendRules;
 use runtime::metrics::Sends;
 use store::{Bucket, Store};
@@ -8,6 +8,7 @@ use store::{Bucket, Store};
 pub(crate) struct Invocation<'a, P> {
     pub(crate) store: &'a Store,
     pub(crate) bucket: &'a Bucket,
+    pub(crate) inbox: &'a InboundQueue,
     pub(crate) provider: P,
     pub(crate) rules: &'a SendRules,
     pub(crate) budget: InvocationBudget,

@@ -16,7 +16,7 @@ use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
-use queue::Queues;
+use queue::{InboundQueue, Queues};
 use runtime::metrics::Sends;
 use runtime::{Metrics, SendRules};
 use store::{Bucket, Leased, Store, StoreError};
@@ -32,6 +32,8 @@ pub struct Engine<P> {
     pub bucket: Bucket,
     /// Where the next visits are queued.
     pub queues: Queues,
+    /// Where a template is asked for that the provider refuses to send.
+    pub inbox: InboundQueue,
     /// The provider that sends the messages.
     pub provider: P,
     /// The settings for retries and visits.
@@ -44,13 +46,14 @@ impl<P: Provider> Engine<P> {
     /// Sends in the conversations of a batch, all at the same time. A slow conversation delays no other, and only a
     /// conversation that failed is queued again.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
-        let Self { store, bucket, queues, provider, rules, metrics } = self;
+        let Self { store, bucket, queues, inbox, provider, rules, metrics } = self;
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
         let shift = VisitLoop::begin(store, queues, of_visits, &event.context)?;
         let counted = Sends::default();
         let invocation = Invocation {
             store,
             bucket,
+            inbox,
             provider: provider.with_new_connections(),
             rules,
             budget: shift.budget,

@@ -4,7 +4,7 @@ use domain::LaneKind;
 use lambda_runtime::{Error, service_fn};
 use message_sender::Engine;
 use provider::Client;
-use queue::Queues;
+use queue::{InboundQueue, Queues};
 use runtime::SendRules;
 
 #[tokio::main(flavor = "current_thread")]
@@ -21,6 +21,7 @@ async fn main() -> Result<(), Error> {
             process.sqs(),
             settings.required("SEND_QUEUE_URL")?,
         ),
+        inbox: InboundQueue::new(process.sqs(), settings.required("INBOX_QUEUE_URL")?),
         provider: Client::new(&graph, &version, rules.call)?,
         rules,
         metrics: process.metrics(),

@@ -16,9 +16,13 @@ use domain::{
     error_chain,
 };
 use futures::future::{OptionFuture, join_all};
+use provider::webhook::TEMPLATE_REFUSED;
 use provider::{Call, Outgoing, Provider, Values};
+use queue::Inbound;
 use runtime::metrics::Sends;
+use serde_json::json;
 use store::{Begun, ChoicesSeen, ConversationLane, Outbound, Store, StoreError};
+use tokio::time::timeout;
 
 use crate::invocation::Invocation;
 
@@ -135,6 +139,7 @@ async fn send<P: Provider>(
     let Prepared { channel, line, account, contact, .. } = &ready;
     let reached = sent.reached.clone();
     let end = sent.end(line.slower(&invocation.rules.schedule, jitter, invocation.store.now()));
+    ask_to_read(invocation, &ready, &end).await;
     let remembered = invocation.store.remember_line(workspace, channel, line, &end);
     let known = invocation.store.remember_answer(contact, &reached, account);
     let named = invocation.store.keep_provider_id(&outbound.message, part, &end);
@@ -148,6 +153,29 @@ async fn send<P: Provider>(
     }
     recorded
 }
+
+/// Asks `inbox` to read a template again that the provider says is another one. This comes before the record, so the template of each part
+/// with such an error was asked for, wherever this process dies. If the queue does not take it, the next failed send asks.
+async fn ask_to_read<P>(invocation: &Invocation<'_, P>, ready: &Prepared, end: &End) {
+    let (End::Failed(error), Outgoing::Template { name, language, .. }) = (end, &ready.what) else { return };
+    if !error.is_about_template() {
+        return;
+    }
+    let value = json!({ "message_template_name": name, "message_template_language": language });
+    let piece = Inbound::of_the_service(invocation.store.now(), &ready.account, TEMPLATE_REFUSED, value);
+    if !matches!(timeout(ASK, invocation.inbox.send(&[piece])).await, Ok(Ok(_))) {
+        let account = ready.account.as_str();
+        tracing::warn!(
+            account,
+            template = name,
+            language,
+            "a template that the provider refuses was not asked for"
+        );
+    }
+}
+
+/// The time limit to ask for a template.
+const ASK: Duration = Duration::from_secs(2);
 
 /// The line is throttled: the provider is not called, and the message does not change.
 fn waits_with_its_line(outbound: &Outbound, until: Timestamp) -> Stop {

@@ -64,6 +64,8 @@ impl TemplateClient {
     pub const PAGE: usize = 100;
     /// The time limit of a call.
     pub const TIME: Duration = Duration::from_secs(20);
+    /// The greatest number of pages among which one template is looked for.
+    const MOST_PAGES: usize = 5;
     const CONNECT: Duration = Duration::from_secs(3);
     /// The greatest number of bytes of a page. The longest template has some ten thousand.
     const MAX_READ: usize = 16 * 1024 * 1024;
@@ -87,13 +89,47 @@ impl TemplateClient {
         token: &Secret,
         after: Option<&str>,
     ) -> Result<TemplatePage, NotRead> {
+        self.list(account, token, None, after).await
+    }
+
+    /// The account's template with this name in this language. `None` if its list has none. One call, or more if the names of more than a
+    /// page of templates contain this name.
+    pub async fn named(
+        &self,
+        account: &BusinessAccountId,
+        token: &Secret,
+        name: &str,
+        language: &str,
+    ) -> Result<Option<Listed>, NotRead> {
+        let mut after = None;
+        for _ in 0..Self::MOST_PAGES {
+            let page = self.list(account, token, Some(name), after.as_deref()).await?;
+            let found = page.templates.into_iter().find(|one| one.name == name && one.language == language);
+            if found.is_some() || page.next.is_none() {
+                return Ok(found);
+            }
+            after = page.next;
+        }
+        Err(NotRead::NotNow("too many templates of the provider have such a name".into()))
+    }
+
+    /// A page of the account's list. `name` leaves only templates whose names contain it.
+    async fn list(
+        &self,
+        account: &BusinessAccountId,
+        token: &Secret,
+        name: Option<&str>,
+        after: Option<&str>,
+    ) -> Result<TemplatePage, NotRead> {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
             path.extend([account.as_str(), "message_templates"]);
         }
         url.query_pairs_mut().append_pair("fields", FIELDS).append_pair("limit", &Self::PAGE.to_string());
-        if let Some(after) = after {
-            url.query_pairs_mut().append_pair("after", after);
+        for (field, value) in [("name", name), ("after", after)] {
+            if let Some(value) = value {
+                url.query_pairs_mut().append_pair(field, value);
+            }
         }
         let page = self.get(url, token).await?;
         let data =
@@ -205,7 +241,11 @@ mod tests {
         for ours in ["MISMATCH", "UNSUPPORTED"] {
             let shown = json!({ "id": "1", "name": "n", "language": "es", "status": ours });
             let read = listed(&shown).unwrap();
-            assert_eq!((read.status, read.unknown_status.as_deref()), (None, Some(ours)), "a status of the service itself");
+            assert_eq!(
+                (read.status, read.unknown_status.as_deref()),
+                (None, Some(ours)),
+                "a status of the service itself"
+            );
         }
     }
 

@@ -8,7 +8,9 @@ use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::ProvideErrorMetadata;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use domain::encoding::sha256_hex;
-use domain::{ProviderApp, ProviderAppId, Timestamp, WorkspaceId, chunks_within, error_chain};
+use domain::{
+    BusinessAccountId, ProviderApp, ProviderAppId, Timestamp, WorkspaceId, chunks_within, error_chain,
+};
 use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,6 +68,25 @@ impl Inbound {
     ) -> Self {
         let (app, workspace) = (app.id.clone(), app.workspace);
         Self { app, workspace, received_at, account, field, value, ranks, files_since: BTreeMap::new() }
+    }
+
+    /// A piece that the service itself makes about this account.
+    pub fn of_the_service(
+        received_at: Timestamp,
+        account: &BusinessAccountId,
+        field: &str,
+        value: Value,
+    ) -> Self {
+        Self {
+            app: ProviderAppId::of_the_service(),
+            workspace: None,
+            received_at,
+            account: account.as_str().to_owned(),
+            field: field.to_owned(),
+            value,
+            ranks: BTreeMap::new(),
+            files_since: BTreeMap::new(),
+        }
     }
 
     /// The body of the queue message.

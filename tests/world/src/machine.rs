@@ -9,10 +9,10 @@ use domain::{Erasure, LaneKind, RetrySchedule, TrustedReceivers};
 use edge::Api;
 use event_relay::Relay;
 use harness::{TestBucket, TestFailures, World};
-use inbox::{Files, Inbox};
+use inbox::{Files, Inbox, TemplateReader};
 use leads::{Leads, Quotas};
 use messages::Messages;
-use provider::{FileClient, FileHosts};
+use provider::{FileClient, FileHosts, TemplateClient};
 use provider_events::{Apps, ProviderEvents};
 use queue::{InboundQueue, Queues};
 use runtime::metrics::ApiFunction;
@@ -113,6 +113,7 @@ impl Machine {
             lease: Duration::from_secs(90),
             rescue: RESCUE,
         };
+        let templates = TemplateClient::new("http://127.0.0.1:1", "v25.0");
         let files = FileClient::new("http://127.0.0.1:1", "v25.0", FileHosts::parse("").expect("hosts"));
         let leads = parts.store("leads");
         Self {
@@ -148,6 +149,7 @@ impl Machine {
                 store: parts.store("inbox"),
                 bucket: parts.bucket("inbox"),
                 files: Files::new(files.expect("a client"), std::env::temp_dir()),
+                templates: TemplateReader::new(templates.expect("a client")),
                 queue: parts.inbox_queue(),
                 failures: parts.failures.bucket(),
                 metrics: parts.metrics(),
@@ -165,6 +167,7 @@ impl Machine {
                 store: parts.store("message-sender"),
                 bucket: parts.bucket("message-sender"),
                 queues: parts.queues(),
+                inbox: parts.inbox_queue(),
                 provider: parts.whatsapp.clone(),
                 rules: rules(),
                 metrics: parts.metrics(),

@@ -14,6 +14,7 @@ mod order;
 mod people;
 mod placeholders;
 mod preferences;
+mod reading;
 mod repeats;
 mod statuses;
 mod sync;
@@ -23,8 +24,8 @@ use std::time::Duration;
 
 use domain::{ChannelId, Contact, Conversation, ProviderAppId, WorkspaceId};
 use harness::{TestBucket, TestFailures, TestQueue, World, failed_messages, sqs_event, sqs_event_again};
-use inbox::{Files, Inbox};
-use provider::{FileClient, FileHosts};
+use inbox::{Files, Inbox, TemplateReader};
+use provider::{FileClient, FileHosts, TemplateClient};
 use queue::{Inbound, InboundQueue};
 use runtime::Metrics;
 use runtime::metrics::Kept;
@@ -57,6 +58,7 @@ impl Site {
             store: world.db.store_of("inbox"),
             bucket: bucket.bucket_of(&world.db, "inbox"),
             files: Files::new(client, std::env::temp_dir()),
+            templates: TemplateReader::new(TemplateClient::new("http://127.0.0.1:1", "v25.0").unwrap()),
             queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
             failures: failures.bucket(),
             metrics,

@@ -36,7 +36,7 @@ use harness::{TestBucket, TestQueue, World, context, failed_messages, queue_even
 use lambda_runtime::LambdaEvent;
 use message_sender::Engine;
 use provider::Provider;
-use queue::Queues;
+use queue::{InboundQueue, Queues};
 use runtime::metrics::Kept;
 use runtime::{Metrics, SendRules};
 use serde_json::json;
@@ -55,6 +55,7 @@ pub(crate) const CONVERSATION: &str = "9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f";
 pub(crate) struct Sender<P = TestProvider> {
     pub(crate) world: World,
     pub(crate) sqs: TestQueue,
+    pub(crate) inbox: TestQueue,
     pub(crate) provider: P,
     pub(crate) engine: Engine<P>,
     pub(crate) counted: Kept,
@@ -71,7 +72,8 @@ impl<P: Provider + Clone> Sender<P> {
     pub(crate) async fn with(provider: P) -> Self {
         let world = World::start().await;
         world.line(LINE, |_| ()).await;
-        let (sqs, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
+        let (sqs, inbox) = (TestQueue::default(), TestQueue::default());
+        let bucket = TestBucket::beside(&world.db);
         let (metrics, counted) = Metrics::kept(world.db.clock().clone());
         let engine = Engine {
             store: world.db.store_of("message-sender"),
@@ -81,11 +83,12 @@ impl<P: Provider + Clone> Sender<P> {
                 sqs.client(),
                 "http://queue.invalid/1/sends",
             ),
+            inbox: InboundQueue::new(inbox.client(), "http://queue.invalid/1/inbox"),
             provider: provider.clone(),
             rules: rules(),
             metrics,
         };
-        Self { world, sqs, provider, engine, counted }
+        Self { world, sqs, inbox, provider, engine, counted }
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use domain::settings::template::{AccountState, Parameters, Requested, SaidBy};
 use domain::{Contact, Conversation, ConversationId, Template, TemplateStatus};
-use harness::{ACCEPTED, Reaction, World, answered};
+use harness::{ACCEPTED, Death, Reaction, World, answered};
+use provider::webhook::TEMPLATE_REFUSED;
+use queue::Inbound;
+use serde_json::json;
 
 use store::Table;
 use tokio::sync::Barrier;
@@ -193,4 +196,72 @@ async fn a_text_that_is_added_while_a_template_waits_is_sent_by_the_same_visit()
     };
     tokio::join!(sender.wake(), meanwhile);
     assert_eq!(sender.provider.said(), ["hello", "again"]);
+}
+
+#[tokio::test]
+async fn a_template_that_the_provider_says_is_another_one_is_asked_for() {
+    for code in [132_000, 132_001, 132_012, 132_016, 132_018, 131_008, 132_005] {
+        let sender = Sender::start().await;
+        let template = sender.template("first", TemplateStatus::Approved).await;
+        let customer = sender.customer("+12025550101").await;
+        let conversation = sender.conversation(&[&customer]).await;
+        let message = sender.world.template_message(&conversation, requested(&template)).await;
+        sender.provider.ends(answered(400, code));
+        sender.wake().await;
+        assert_eq!(sender.parts(message.id).await, [failed(&code.to_string())]);
+        let asked = sender.inbox.take();
+        if matches!(code, 131_008 | 132_005) {
+            assert!(asked.is_empty(), "{code}");
+            continue;
+        }
+        let [piece] = asked.as_slice() else { panic!("{code}: {asked:?}") };
+        let piece = Inbound::read(&piece.body).unwrap();
+        assert_eq!((piece.account.as_str(), piece.field.as_str()), (World::ACCOUNT, TEMPLATE_REFUSED));
+        let named = json!({ "message_template_name": "first", "message_template_language": "es" });
+        assert_eq!((piece.value, piece.workspace), (named, None));
+    }
+}
+
+#[tokio::test]
+async fn wherever_a_sender_dies_a_recorded_failure_has_asked_for_its_template() {
+    let mut recorded = 0;
+    for calls in 0.. {
+        let sender = Sender::start().await;
+        let template = sender.template("first", TemplateStatus::Approved).await;
+        let customer = sender.customer("+12025550101").await;
+        let conversation = sender.conversation(&[&customer]).await;
+        let message = sender.world.template_message(&conversation, requested(&template)).await;
+        sender.provider.ends(answered(400, 132_001));
+        let dead = sender.world.db.die_after(calls, Death::After);
+        let is_over = tokio::select! {
+            () = sender.wake() => true,
+            _ = dead => false,
+        };
+        sender.world.db.revive();
+        if sender.parts(message.id).await == [failed("132001")] {
+            assert_eq!(sender.inbox.take().len(), 1, "{calls}");
+            recorded += 1;
+        }
+        if is_over {
+            break;
+        }
+    }
+    assert!(recorded > 1, "{recorded}");
+}
+
+#[tokio::test]
+async fn a_text_that_fails_with_the_code_of_a_template_and_a_queue_that_is_down_change_nothing() {
+    let sender = Sender::start().await;
+    let template = sender.template("first", TemplateStatus::Approved).await;
+    let customer = sender.customer("+12025550101").await;
+    let conversation = sender.conversation(&[&customer]).await;
+    sender.say(&conversation, "hello").await;
+    sender.provider.ends(answered(400, 132_001));
+    sender.wake().await;
+    assert!(sender.inbox.take().is_empty());
+    sender.inbox.close(true);
+    let message = sender.world.template_message(&conversation, requested(&template)).await;
+    sender.provider.ends(answered(400, 132_001));
+    sender.wake().await;
+    assert_eq!(sender.parts(message.id).await, [failed("132001")]);
 }

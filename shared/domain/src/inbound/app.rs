@@ -31,6 +31,11 @@ impl ProviderAppId {
         }
     }
 
+    /// The id in a piece that the service itself made. No app has it.
+    pub fn of_the_service() -> Self {
+        Self("0".to_owned())
+    }
+
     /// The id as given.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -21,6 +21,9 @@ impl PartError {
     pub const UNFIT_VALUE: &'static str = "UNFIT_VALUE";
     /// The template no longer exists.
     pub const NO_TEMPLATE: &'static str = "NO_TEMPLATE";
+    /// The provider's codes that say that the template is another one there than here: the number or the form of its values, its name
+    /// and language, or whether it can be sent.
+    const OF_TEMPLATE: [&str; 5] = ["132000", "132001", "132012", "132016", "132018"];
     /// The provider does not let the line's account send the template, for good or for too long.
     pub const NOT_APPROVED: &'static str = "NOT_APPROVED";
     /// This release splits the content into other parts, so the part has no content.
@@ -76,6 +79,11 @@ impl PartError {
     /// The place among several errors of one send: by the code, then what says more.
     pub fn in_order(&self) -> impl Ord {
         (&self.code, self.detail.is_none(), &self.detail)
+    }
+
+    /// Whether the provider says that the template is another one there than here.
+    pub fn is_about_template(&self) -> bool {
+        Self::OF_TEMPLATE.contains(&self.as_str())
     }
 
     /// The code.

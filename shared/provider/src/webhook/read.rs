@@ -31,13 +31,19 @@ pub fn read(piece: &Piece) -> Subject {
             let line = text(&value["metadata"]["phone_number_id"]).and_then(|id| ChannelId::parse(&id).ok());
             line.map_or(Subject::Other, |line| Subject::Line(line, items(value)))
         }
-        "message_template_status_update" | "template_category_update" => {
-            template(piece).map_or(Subject::Other, Subject::Template)
-        }
+        "message_template_status_update"
+        | "message_template_quality_update"
+        | "message_template_components_update"
+        | "template_category_update"
+        | TEMPLATE_REFUSED => template(piece).map_or(Subject::Other, Subject::Template),
         field if IGNORED_FIELDS.contains(&field) => Subject::Ignored,
         _ => Subject::Other,
     }
 }
+
+/// The field of a piece by which the service itself asks to read a template again, because the provider refused to send it. The
+/// provider has no such field.
+pub const TEMPLATE_REFUSED: &str = "template_refused";
 
 /// The kinds of changes that the service does not need: talk from before the line was connected, the address book of a phone,
 /// calls, and what a set-up without subscription does not get.
@@ -129,9 +135,12 @@ fn preference(item: &Value, contacts: &[Value]) -> Option<Preference> {
 
 fn template(piece: &Piece) -> Option<TemplateEvent> {
     let value = &piece.value;
-    let news = match text(&value["new_category"]) {
-        Some(category) => TemplateNews::Category(category),
-        None => TemplateNews::Status {
+    let news = match piece.field.as_str() {
+        "template_category_update" => TemplateNews::Category(text(&value["new_category"])?),
+        "message_template_quality_update" => TemplateNews::Quality,
+        "message_template_components_update" => TemplateNews::Components,
+        TEMPLATE_REFUSED => TemplateNews::Refused,
+        _ => TemplateNews::Status {
             event: text(&value["event"])?,
             reason: text(&value["reason"]).filter(|reason| reason != "NONE"),
         },

@@ -10,7 +10,7 @@ use domain::{ChannelId, Reached, Timestamp};
 pub enum Subject {
     /// Messages of customers, and what became of messages to them, on a line.
     Line(ChannelId, Vec<Item>),
-    /// The provider approved, rejected, paused or removed a template.
+    /// Something about a template changed, or the provider refused to send it.
     Template(TemplateEvent),
     /// A change that the service only counts: of the account, the quality of a line, and so on.
     Other,
@@ -165,7 +165,7 @@ pub struct Preference {
     pub at: Timestamp,
 }
 
-/// A change of a template's status or category.
+/// News about a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateEvent {
     /// The business account.
@@ -192,4 +192,10 @@ pub enum TemplateNews {
     },
     /// Its category, such as `MARKETING`.
     Category(String),
+    /// How people rate it.
+    Quality,
+    /// Its components.
+    Components,
+    /// Nothing is known to have changed, but the provider refused to send it.
+    Refused,
 }

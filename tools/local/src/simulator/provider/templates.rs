@@ -134,14 +134,16 @@ impl Templates {
         let limit =
             limit.filter(|limit| *limit > 0).ok_or(Fault::INVALID.because("Param limit is wrong."))?;
         let after = asked.get("after").map_or(Some(0), |after| position(after));
-        let from = after.ok_or(Fault::INVALID.because("Param after is no cursor."))?.min(of.templates.len());
-        let to = (from + limit).min(of.templates.len());
+        let name = asked.get("name").map_or("", AsRef::as_ref);
+        let has_name = |template: &&Value| template["name"].as_str().is_some_and(|of| of.contains(name));
+        let templates: Vec<&Value> = of.templates.iter().filter(has_name).collect();
+        let from = after.ok_or(Fault::INVALID.because("Param after is no cursor."))?.min(templates.len());
+        let to = (from + limit).min(templates.len());
         let fields = asked.get("fields").map(AsRef::as_ref);
-        let data: Vec<Value> =
-            of.templates[from..to].iter().map(|template| shown(template, fields)).collect();
+        let data: Vec<Value> = templates[from..to].iter().map(|template| shown(template, fields)).collect();
         let mut page =
             json!({ "data": data, "paging": { "cursors": { "before": cursor(from), "after": cursor(to) } } });
-        if to < of.templates.len() {
+        if to < templates.len() {
             let mut next = url::form_urlencoded::Serializer::new(String::new());
             next.extend_pairs(asked.iter().filter(|(name, _)| name.as_ref() != "after"));
             next.append_pair("after", &cursor(to));
