@@ -859,8 +859,8 @@ def audit_entries_are_only_added(template):
             actions = set(_list(statement["Action"]))
             if actions - {"dynamodb:Query", "dynamodb:PutItem"}:
                 yield f"{name} may {sorted(actions)} entries of the audit log"
-            enclosing = statement.get("Condition", {}).get("StringEquals", {}).get("dynamodb:EnclosingOperation")
-            if "dynamodb:PutItem" in actions and (actions != {"dynamodb:PutItem"} or enclosing != "TransactWriteItems"):
+            enclosing = statement.get("Condition", {}).get("ForAnyValue:StringEquals", {}).get("dynamodb:EnclosingOperation")
+            if "dynamodb:PutItem" in actions and (actions != {"dynamodb:PutItem"} or enclosing != ["TransactWriteItems"]):
                 yield f"{name} may write an entry of the audit log without its change"
 
 

@@ -21,7 +21,7 @@ struct Right {
     action: String,
     resource: String,
     leading_keys: Option<Vec<String>>,
-    enclosing: Option<String>,
+    enclosing: Option<Vec<String>>,
 }
 
 impl Right {
@@ -31,7 +31,7 @@ impl Right {
             let fits = |key: &String| patterns.iter().any(|pattern| matches(pattern, key));
             !keys.is_empty() && keys.iter().all(fits)
         };
-        let is_part = self.enclosing.as_ref().is_none_or(|enclosing| enclosing == operation);
+        let is_part = self.enclosing.as_ref().is_none_or(|any| any.iter().any(|one| one == operation));
         let is_this = self.action == action && self.resource == resource;
         is_this && is_part && self.leading_keys.as_ref().is_none_or(fits)
     }
@@ -55,8 +55,8 @@ impl Rights {
                 .map(|operator| &condition[operator]["dynamodb:LeadingKeys"])
                 .into_iter()
                 .find(|keys| !keys.is_null());
-            let enclosing =
-                condition["StringEquals"]["dynamodb:EnclosingOperation"].as_str().map(str::to_owned);
+            let enclosing = &condition["ForAnyValue:StringEquals"]["dynamodb:EnclosingOperation"];
+            let enclosing = (!enclosing.is_null()).then(|| texts(enclosing));
             for action in texts(&statement["Action"]) {
                 for resource in texts(&statement["Resource"]) {
                     let (action, leading_keys) = (action.clone(), keys.map(texts));

@@ -52,7 +52,8 @@ async fn entries_are_found_by_each_filter_and_page_by_page() {
     let list =
         async |query: &[(&str, &str)]| f.send(f.world.event("access-audit-log.json").query(query)).await;
     let [revoked, created] = ["api_key.revoke", "api_key.create"];
-    let rows: &[(&[(&str, &str)], &[&str])] = &[
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+    let rows: &[Row<'_>] = &[
         (&[("action", created)], &[created, created]),
         (&[("actorId", &own)], &[revoked]),
         (&[("actorId", "test")], &[created, created]),

@@ -520,8 +520,8 @@ mod tests {
         let rate = Err(Refused::KeyLimitReached { limit: KeyLimit::KeyRate, of: 200 });
         assert_eq!((check(&[], 200), check(&[], 201)), (Ok(()), rate.clone()));
         let half = made(tenant(), 100);
-        assert_eq!(check(&[half.clone()], 100), Ok(()));
-        assert_eq!(check(&[half.clone()], 101), rate);
+        assert_eq!(check(std::slice::from_ref(&half), 100), Ok(()));
+        assert_eq!(check(std::slice::from_ref(&half), 101), rate);
         let of_operator = made(operator(), 500);
         let revoked = made(tenant(), 500).revoked(now).unwrap();
         let expired = ApiKey { expires_at: Some(now), ..made(tenant(), 500) };

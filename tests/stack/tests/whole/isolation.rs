@@ -483,10 +483,26 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     assert_eq!(contacts.json["contacts"].as_array().unwrap().len(), 1);
     let keys = stack.api(Method::GET, &mine, "/api-keys", None).await;
     assert!(!keys.text.contains(&key) && keys.json["apiKeys"].as_array().unwrap().len() == 1);
+    keys_are_made_changed_and_revoked(&stack, &mine).await;
     let theirs_now = stack.api(Method::GET, &theirs, &format!("/contacts/{contact}"), None).await;
     assert_eq!(theirs_now.json["firstName"], "Eve", "the other workspace must not change");
 
     wrong_keys_are_answered_alike(&stack, &mine, &theirs, &random).await;
+}
+
+/// The gateway passes each method of the management API, and an answer without a body.
+async fn keys_are_made_changed_and_revoked(stack: &Stack, mine: &Workspace) {
+    let body = json!({"name": "made", "scopes": ["users:read"], "rate": 1});
+    let made = stack.api(Method::POST, mine, "/api-keys", Some(body)).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let path = format!("/api-keys/{}", made.json["id"].as_str().unwrap());
+    let changed = stack.api(Method::PATCH, mine, &path, Some(json!({"name": "other"}))).await;
+    assert_eq!((changed.status, &changed.json["name"]), (200, &json!("other")));
+    let revoked = stack.api(Method::DELETE, mine, &path, None).await;
+    assert_eq!((revoked.status, revoked.text.as_str()), (204, ""));
+    let log = stack.api(Method::GET, mine, "/audit-log?action=api_key.revoke", None).await;
+    let (entry, key) = (&log.json["entries"][0], &made.json["id"]);
+    assert_eq!((&entry["subject"]["id"], &entry["actor"]["type"]), (key, &json!("KEY")));
 }
 
 async fn wrong_keys_are_answered_alike(stack: &Stack, mine: &Workspace, theirs: &Workspace, random: &str) {

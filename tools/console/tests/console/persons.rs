@@ -669,7 +669,8 @@ async fn what_a_visit_stores_between_the_passes_is_erased_by_the_second() {
 
 #[tokio::test]
 async fn who_comes_back_between_the_passes_is_erased_by_the_second() {
-    let fills: [(&str, fn(&mut Contact)); 4] = [
+    type Fill = fn(&mut Contact);
+    let fills: [(&str, Fill); 4] = [
         ("number", |contact| contact.cellphone = Cellphone::parse(PHONE).ok()),
         ("address", |contact| contact.email = Email::parse(EMAIL).ok()),
         ("external id", |contact| contact.external_id = ExternalId::parse("canary-7").ok()),
