@@ -15,7 +15,7 @@ pub(super) struct Operation {
     pub(super) is_webhook: bool,
 }
 
-const METHODS: [&str; 5] = ["get", "post", "patch", "options", "put"];
+const METHODS: [&str; 6] = ["get", "post", "patch", "options", "put", "delete"];
 
 /// All operations, in the order of `openapi.yaml`.
 pub(super) fn operations() -> Vec<Operation> {

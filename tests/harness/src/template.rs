@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(names, ["IndexName", "KeySchema", "Projection"]);
             count += 1;
         }
-        assert_eq!(count, 11);
+        assert_eq!(count, 10);
     }
 
     #[test]

@@ -12,9 +12,9 @@ use tokio::time::sleep;
 
 use crate::edits::{Edit, Edits};
 use crate::phones::canonical;
-use crate::rows::{is_of, of_key, text};
+use crate::rows::{of_key, text};
 use crate::simulation::Simulation;
-use crate::tenant::Tenant;
+use crate::tenant::{Tenant, is_of};
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// How many minutes a world has to come to rest: more than two days. A delivery waits that long for its event if the

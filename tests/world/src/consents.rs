@@ -8,9 +8,9 @@ use store::Table;
 
 use crate::order::Order;
 use crate::phones::canonical;
-use crate::rows::{is_of, of_key, text};
+use crate::rows::{of_key, text};
 use crate::simulation::Simulation;
-use crate::tenant::{RECEIPT, Tenant};
+use crate::tenant::{RECEIPT, Tenant, is_of};
 
 impl Simulation {
     /// No call of a template began after a choice against it was recorded for the number or user id that was called.

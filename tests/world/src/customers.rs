@@ -14,9 +14,9 @@ use tokio::time::{Instant, sleep};
 use crate::ledger::{Customer, Said};
 use crate::phones::{Phone, canonical};
 use crate::random::Random;
-use crate::rows::{contains, is_of, text};
+use crate::rows::{contains, text};
 use crate::simulation::Simulation;
-use crate::tenant::Tenant;
+use crate::tenant::{Tenant, is_of};
 use crate::whatsapp::Subscriber;
 
 /// How long nobody has a number that a customer gave up.

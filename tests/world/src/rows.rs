@@ -2,16 +2,9 @@
 
 use serde_json::Value;
 
-use crate::tenant::Tenant;
-
 /// The text of a field.
 pub(crate) fn text(value: &Value) -> Option<&str> {
     value["S"].as_str()
-}
-
-/// Whether a row belongs to a tenant.
-pub(crate) fn is_of(row: &Value, tenant: &Tenant) -> bool {
-    text(&row["pk"]).is_some_and(|pk| pk.starts_with(&tenant.workspace.to_string()))
 }
 
 /// The conversation in the key of a message.

@@ -10,9 +10,9 @@ use provider::{Meaning, meaning};
 use serde_json::Value;
 
 use crate::persons::NUMBER;
-use crate::rows::{contains, is_of, of_key, text};
+use crate::rows::{contains, of_key, text};
 use crate::simulation::Simulation;
-use crate::tenant::Tenant;
+use crate::tenant::{Tenant, is_of};
 use crate::whatsapp::Called;
 
 impl Simulation {

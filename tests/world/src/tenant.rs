@@ -9,10 +9,12 @@ use domain::{
     TrustedReceivers, WebhookEndpoint, WorkspaceId,
 };
 use harness::{GatewayEvent, World};
+use serde_json::Value;
 
 use crate::ledger::Ledger;
 use crate::random::Random;
 use crate::receivers::Receivers;
+use crate::rows::text;
 
 /// What a tenant's second key permits.
 pub(crate) const FLOOD: RateLimit = RateLimit { per_second: 1, burst: 3 };
@@ -105,4 +107,9 @@ impl Tenant {
             .header("x-api-key", &self.key)
             .path("workspaceId", self.workspace)
     }
+}
+
+/// Whether a row belongs to a tenant.
+pub(crate) fn is_of(row: &Value, tenant: &Tenant) -> bool {
+    text(&row["pk"]).is_some_and(|pk| pk.starts_with(&tenant.workspace.to_string()))
 }

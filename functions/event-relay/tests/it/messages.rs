@@ -136,7 +136,7 @@ async fn an_edit_and_a_deletion_of_a_customer_are_events() {
     let at = json!({ "S": "2026-10-20T09:22:00.000Z" });
     let edit = json!({ "M": { "at": at, "id": { "S": "wamid.2" } } });
     let images = [
-        said(text("Helo"), json!({ "forwarded": no }), 1),
+        said(text("Hey"), json!({ "forwarded": no }), 1),
         said(text("Hello"), json!({ "forwarded": no, "edit": edit }), 2),
         said(json!({ "revoked": { "S": "TEXT" } }), json!({ "forwarded": no, "revokedAt": at }), 3),
     ];

@@ -28,7 +28,7 @@ fn item(id: &str, seconds: i64, kind: &str, content: Value) -> Value {
 }
 
 fn text() -> Value {
-    item(WAMID, 0, "text", json!({ "body": "Helo" }))
+    item(WAMID, 0, "text", json!({ "body": "Hey" }))
 }
 
 fn edit(id: &str, seconds: i64, to: &str) -> Value {
@@ -206,13 +206,13 @@ async fn what_a_correction_cannot_change_is_counted() {
     scene.site.world.line("1045559999999", |_| ()).await;
     let piece = scene.site.piece("1045559999999", "messages", &[edit("wamid.edit", 30, "Hello")]);
     assert!(scene.site.process(&[piece]).await.is_empty());
-    assert_eq!((scene.shown().await.0.as_deref(), scene.dropped()), (Some("Helo"), 1));
+    assert_eq!((scene.shown().await.0.as_deref(), scene.dropped()), (Some("Hey"), 1));
 
     // Another workspace does not find it.
     scene.site.other_workspace("1045558888888").await;
     let piece = scene.site.piece("1045558888888", "messages", &[edit("wamid.edit", 30, "Hello")]);
     assert!(scene.site.process(&[piece]).await.is_empty());
-    assert_eq!((scene.shown().await.0.as_deref(), scene.site.queued().len()), (Some("Helo"), 1));
+    assert_eq!((scene.shown().await.0.as_deref(), scene.site.queued().len()), (Some("Hey"), 1));
 }
 
 #[tokio::test]
