@@ -495,7 +495,7 @@ async fn keys_are_made_changed_and_revoked(stack: &Stack, mine: &Workspace) {
     let body = json!({"name": "made", "scopes": ["users:read"], "rate": 1});
     let made = stack.api(Method::POST, mine, "/api-keys", Some(body)).await;
     assert_eq!(made.status, 201, "{}", made.text);
-    let path = format!("/api-keys/{}", made.json["id"].as_str().unwrap());
+    let path = format!("/api-keys/{}", made.json["id"].as_str().expect("an id"));
     let changed = stack.api(Method::PATCH, mine, &path, Some(json!({"name": "other"}))).await;
     assert_eq!((changed.status, &changed.json["name"]), (200, &json!("other")));
     let revoked = stack.api(Method::DELETE, mine, &path, None).await;
