@@ -23,8 +23,9 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
 fn read_change(form: &mut Form, body: Node<'_>) -> Option<KeyChange> {
     let body = body.object(form)?.only(form, &["name", "expiresAt"]);
     let name = body.field("name");
-    let name = if name.is_absent() { None } else { Some(name.text(form, operator_name)?) };
-    Some(KeyChange { name, expires_at: body.patch(form, "expiresAt", read_expiry) })
+    let name = if name.is_absent() { Some(None) } else { name.text(form, operator_name).map(Some) };
+    let expires_at = body.patch(form, "expiresAt", read_expiry);
+    Some(KeyChange { name: name?, expires_at })
 }
 
 /// One try. Returns `None` if another writer changed the key in between.
