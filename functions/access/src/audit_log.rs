@@ -49,7 +49,8 @@ fn read_id(text: &str) -> Result<String, Unfit> {
     Ok(text.to_owned())
 }
 
-fn read_moment(text: &str) -> Result<Timestamp, Unfit> {
+/// A moment in a query or a body.
+pub(crate) fn read_moment(text: &str) -> Result<Timestamp, Unfit> {
     let reason = "not a date-time with an offset, such as 2026-01-31T12:00:00Z";
     Timestamp::parse(text).ok_or(Unfit::Value { reason })
 }

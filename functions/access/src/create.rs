@@ -1,12 +1,13 @@
 use domain::access::api_key::{Grant, RateLimit};
 use domain::secret::Randomness;
 use domain::text::operator_name;
-use domain::{ApiKey, ApiKeyToken, KeyId, Refused, Scope, Scopes, Timestamp, Unfit};
+use domain::{ApiKey, ApiKeyToken, KeyId, Refused, Scope, Scopes, Timestamp};
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::try_join3;
 use store::{IdempotencyKey, JudgedKey, KeyCreated, StoredAnswer, Table};
 
+use crate::audit_log::read_moment;
 use crate::get::author;
 
 /// POST /api-keys: two round trips. The answer has the secret value of the key, which is stored nowhere: a repeat under the same
@@ -68,8 +69,7 @@ fn read_scopes(form: &mut Form, at: &Node<'_>) -> Option<Scopes> {
 
 /// The expiry of a key.
 pub(crate) fn read_expiry(form: &mut Form, at: &Node<'_>) -> Option<Timestamp> {
-    let reason = "not a date-time with an offset, such as 2026-01-31T12:00:00Z";
-    at.text(form, |text| Timestamp::parse(text).ok_or(Unfit::Value { reason }))
+    at.text(form, read_moment)
 }
 
 /// The request to create a key, with everything that stays the same over its tries.

@@ -1,4 +1,4 @@
-use domain::{Actor, ApiKey, Author, KeyId};
+use domain::{Actor, ApiKey, Author, KeyId, Timestamp};
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, Resource, view};
 
@@ -7,8 +7,7 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let id = read_id(call)?;
     let found = call.store().listed_key_and_use(call.workspace(), id).await?;
     let (listed, used) = found.ok_or(ApiError::NotFound(Resource::ApiKey))?;
-    // The last use changes with each request, so the tag does not depend on it.
-    Reply::resource(&view::api_key(&listed.key, used), 0)?.tagged_by(&view::api_key(&listed.key, None))
+    shown(&listed.key, used)
 }
 
 /// The key's id in the path of a request without a query.
@@ -24,7 +23,7 @@ pub(crate) fn author(call: &Call<'_>) -> Author {
     Author { actor: Actor::Key(call.caller.key()), request_id: Some(call.request.id().to_owned()) }
 }
 
-/// The key with the tag that `If-Match` names.
-pub(crate) fn shown(key: &ApiKey) -> Result<Reply, ApiError> {
-    Reply::resource(&view::api_key(key, None), 0)
+/// The key with the tag that `If-Match` names. The last use changes with each request, so the tag does not depend on it.
+pub(crate) fn shown(key: &ApiKey, used: Option<Timestamp>) -> Result<Reply, ApiError> {
+    Reply::resource(&view::api_key(key, used), 0)?.tagged_by(&view::api_key(key, None))
 }

@@ -14,7 +14,7 @@ async fn attempt(call: &Call<'_>, id: KeyId) -> Result<Option<Reply>, ApiError> 
     let store = call.store();
     let listed = store.listed_key(call.workspace(), id).await?;
     let listed = listed.ok_or(ApiError::NotFound(Resource::ApiKey))?;
-    call.request.check_if_match(&shown(&listed.key)?)?;
+    call.request.check_if_match(&shown(&listed.key, None)?)?;
     let Some(next) = listed.key.revoked(store.now()) else { return Ok(Some(Reply::no_content())) };
 
     call.caller.admitted().await?;

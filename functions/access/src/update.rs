@@ -2,7 +2,7 @@ use domain::access::api_key::{ExpiryRefused, KeyChange};
 use domain::text::operator_name;
 use domain::{AuditAction, KeyId};
 use edge::form::{Form, Node, Rejection};
-use edge::{ApiError, Call, Reply, Resource, view};
+use edge::{ApiError, Call, Reply, Resource};
 use serde_json::Value;
 
 use crate::create::read_expiry;
@@ -38,14 +38,14 @@ async fn attempt(
     let store = call.store();
     let found = store.listed_key_and_use(call.workspace(), id).await?;
     let (listed, used) = found.ok_or(ApiError::NotFound(Resource::ApiKey))?;
-    let reply = |key| Reply::resource(&view::api_key(key, used), 0)?.tagged_by(&view::api_key(key, None));
-    call.request.check_if_match(&shown(&listed.key)?)?;
+    let reply = shown(&listed.key, used)?;
+    call.request.check_if_match(&reply)?;
     let changed = listed.key.changed(change, store.now()).map_err(|refused| unfit(body, refused))?;
-    let Some(next) = changed else { return reply(&listed.key).map(Some) };
+    let Some(next) = changed else { return Ok(Some(reply)) };
 
     call.caller.admitted().await?;
     match store.replace_listed_key(&listed, &next, AuditAction::ApiKeyUpdate, &author(call)).await? {
-        true => reply(&next).map(Some),
+        true => shown(&next, used).map(Some),
         false => Ok(None),
     }
 }

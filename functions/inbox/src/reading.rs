@@ -48,8 +48,8 @@ impl TemplateReader {
     }
 
     /// Reads the template that the news are about, and records it. If it stands nowhere, it is created in each workspace with a line of
-    /// the account for which the app speaks. Four round trips and a call of the provider if
-    /// nothing changes; one more for a token that is not in memory.
+    /// the account for which the app speaks. Four round trips and a call of the provider if nothing changes; one more for a token that is
+    /// not in memory.
     pub(crate) async fn read(
         &self,
         store: &Store,
@@ -81,14 +81,14 @@ impl TemplateReader {
             Ok(None) => Read::Absent,
             Err(NotSynced::Store(error)) => return Err(error),
             Err(NotSynced::Provider(error)) => {
-                let (account, template, name) = (account.id.as_str(), "template not read again", &event.name);
+                let (account, template) = (account.id.as_str(), &event.name);
                 match error {
                     NotRead::NotNow(why) => {
-                        tracing::warn!(account, template = name, language, why, "{template}");
+                        tracing::warn!(account, template, language, why, "template not read again");
                         Read::NotNow
                     }
                     error @ (NotRead::Refused { .. } | NotRead::Gone) => {
-                        tracing::error!(account, template = name, language, %error, "{template}");
+                        tracing::error!(account, template, language, %error, "template not read again");
                         Read::Refused
                     }
                 }

@@ -32,6 +32,16 @@ impl Decided {
             TemplateNews::Quality | TemplateNews::Components | TemplateNews::Refused => None,
         }
     }
+
+    /// Whether nothing else of the template can have changed. What is approved may have been edited before.
+    fn is_all(self) -> bool {
+        !matches!(self, Self::Status(TemplateStatus::Approved | TemplateStatus::Reinstated))
+    }
+
+    /// Whether the provider has the template no more.
+    fn is_end(self) -> bool {
+        matches!(self, Self::Status(TemplateStatus::Deleted | TemplateStatus::PendingDeletion))
+    }
 }
 
 /// Approves, revokes or pauses the template for its account, or changes its category. Whatever else can have changed is read from the
@@ -84,27 +94,21 @@ async fn decide_and_read(
         None => false,
     };
     let at = match decided {
-        Some(Decided::Status(status)) => {
-            let is_gone = matches!(status, TemplateStatus::Deleted | TemplateStatus::PendingDeletion);
-            let is_sent_again = matches!(status, TemplateStatus::Approved | TemplateStatus::Reinstated);
-            if if is_known { !is_sent_again } else { is_gone } {
-                return Ok(if is_known { Processed::Done } else { Processed::Dropped("no such template") });
-            }
-            // The list may lag behind the webhook. At the same time, the webhook's status holds.
-            happened_at(inbound, event)
-        }
-        Some(Decided::Category(_)) if is_known => return Ok(Processed::Done),
+        Some(decided) if is_known && decided.is_all() => return Ok(Processed::Done),
+        Some(decided) if !is_known && decided.is_end() => return Ok(Processed::Dropped("no such template")),
+        // The list may lag behind the webhook. At the same time, the webhook's status holds.
+        Some(Decided::Status(_)) => happened_at(inbound, event),
         Some(Decided::Category(_)) | None => store.now(),
     };
     match invocation.templates.read(store, inbound, event, of, at).await? {
-        Read::Done if !is_known && decided.is_some() => {
+        Read::Done => {
             // It may just have been created, in the status of a list that lags.
-            if let Some(decided) = decided {
+            if let Some(decided) = decided.filter(|_| !is_known) {
                 decide(store, inbound, event, of, decided).await?;
             }
             Ok(Processed::Done)
         }
-        Read::Done | Read::Recent => Ok(Processed::Done),
+        Read::Recent => Ok(Processed::Done),
         Read::NoLine => Ok(Processed::Dropped("no line of the account is here")),
         Read::Absent => Ok(Processed::Dropped("the provider's list has no such template")),
         Read::Refused => {

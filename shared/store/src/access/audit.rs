@@ -41,25 +41,20 @@ impl Store {
             return Ok(Page { items: vec![], next: None });
         }
         let mut query = Query::of(Table::Audit, keys::audit_log(workspace)).between(from, since);
-        let conditions: Vec<(&str, &str)> = [
+        let mut filter = vec![];
+        for (attribute, wanted) in [
             ("action", only.action.map(AuditAction::as_str)),
             ("actorId", only.actor.as_deref()),
             ("subject", only.subject.as_deref()),
-        ]
-        .into_iter()
-        .filter_map(|(attribute, wanted)| Some((attribute, wanted?)))
-        .collect();
-        if conditions.is_empty() {
-            query = query.limit(page_size + 1);
-        } else {
-            for (attribute, wanted) in &conditions {
-                query =
-                    query.name(&format!("#{attribute}"), attribute).bind(format!(":{attribute}"), s(*wanted));
-            }
-            let filter: Vec<String> =
-                conditions.iter().map(|(attribute, _)| format!("#{attribute} = :{attribute}")).collect();
-            query = query.filter(filter.join(" AND ")).limit(MAX_ROWS);
+        ] {
+            let Some(wanted) = wanted else { continue };
+            query = query.name(&format!("#{attribute}"), attribute).bind(format!(":{attribute}"), s(wanted));
+            filter.push(format!("#{attribute} = :{attribute}"));
         }
+        let query = match filter.is_empty() {
+            true => query.limit(page_size + 1),
+            false => query.filter(filter.join(" AND ")).limit(MAX_ROWS),
+        };
         let found = self.query(query).await?;
         let read_up_to = found.next.as_ref().map(|last| text(last, SK).to_owned());
         let hits = found.items.into_iter().map(|item| {

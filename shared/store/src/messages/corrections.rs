@@ -6,11 +6,11 @@ use domain::message::{Corrected, Correction};
 use domain::{ChannelId, Message};
 use futures::future::try_join_all;
 
-use crate::dynamodb::item::{key, n};
-use crate::dynamodb::write::{Write, Wrote};
+use crate::dynamodb::versions::diff_write;
+use crate::dynamodb::write::Wrote;
 use crate::media::expire_media;
 use crate::messages::row::{message, message_item};
-use crate::{Store, StoreError, Table, keys};
+use crate::{Store, StoreError, Table};
 
 /// How long the file of a message stays that the customer deleted.
 const REVOKED_FILE: Duration = Duration::from_hours(24);
@@ -35,21 +35,13 @@ impl Store {
             let end = self.now().plus(REVOKED_FILE);
             let expire = |file| self.write(expire_media(seen.workspace_id, file, end));
             try_join_all(gone.map(expire)).await?;
-            match self.write(correction_write(&next, seen.version)?).await? {
+            let [before, after] = [&seen, &*next].map(|message| message_item(message, None, ""));
+            let change = diff_write(Table::Messages, &before?, &after?, seen.version);
+            match self.write(change).await? {
                 Wrote::Done(_) => return Ok(true),
                 Wrote::Refused(Some(found)) => seen = message(found)?,
                 Wrote::Refused(None) => return Ok(false),
             }
         }
     }
-}
-
-fn correction_write(next: &Message, seen: u64) -> Result<Write, StoreError> {
-    let mut item = message_item(next, None, "")?;
-    let home = key(keys::message(next.workspace_id, next.conversation, next.id));
-    let set = "SET content = :content, version = :version, updatedAt = :updatedAt";
-    let write = Write::update(Table::Messages, home, set).when("version = :seen").bind(":seen", n(seen));
-    let names = ["content", "version", "updatedAt"];
-    let values = names.into_iter().filter_map(|name| Some((name, item.remove(name)?)));
-    Ok(values.fold(write, |write, (name, value)| write.bind(format!(":{name}"), value)))
 }

@@ -7,6 +7,7 @@ use domain::message::received::Received;
 use domain::{Media, Message, Timestamp, WorkspaceId};
 
 use crate::dynamodb::item::{EXPIRES_AT, Item, expiring, key, n, row};
+use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transaction, Write};
 use crate::media::first_reference;
 use crate::messages::provider_ids::ProviderIdRow;
@@ -40,8 +41,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let Content::Received(received) = &next.content else { return Ok(false) };
         let (kept, now, request) = (self.retention.messages, self.now(), self.ids.next().to_string());
-        let put = Write::put(Table::Messages, message_item(next, kept, &request)?);
-        let put = put.when("version = :seen").bind(":seen", n(seen.version));
+        let put = replace_write(Table::Messages, message_item(next, kept, &request)?, seen.version);
         let guard = key(keys::provider_message(next.workspace_id, &received.provider_message_id));
         let guard = Write::update(Table::Messages, guard, "REMOVE placeholder").when("attribute_exists(pk)");
         let mut writes = Transaction::new().with((), put).with((), guard);
