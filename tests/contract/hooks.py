@@ -38,6 +38,7 @@ OF_EXAMPLES = {
     "6e1c9f3a-4b7d-5a20-8c6e-0f2b4d6a8c1e": MADE["erasureId"],
     "5d7f9b1c-3e5a-4c7d-8f9b-1d3e5f7a9c2b": MADE["secondContactId"],
     "7d3f9b1c-5e2a-4d6f-8b0c-1e3a5c7d9f2b": MADE["keyId"],
+    "5d7f9b1c-8a2c-4e6f-9d0b-1e3a5c7d9f2b": MADE["sessionId"],
     "a18eabcd-ae14-4325-9568-1c361b76a862": WORKSPACE["contacts"][0]["id"],
     "2f24fcc0-e1da-40d4-a496-7dcd00f4546d": WORKSPACE["users"][0]["id"],
     "ada.okafor@example.com": WORKSPACE["users"][0]["email"],
@@ -61,6 +62,7 @@ REAL = {
     "erasureId": [MADE["erasureId"]],
     "contactId": [contact["id"] for contact in WORKSPACE["contacts"][:3]],
     "keyId": [MADE["keyId"]],
+    "sessionId": [MADE["sessionId"]],
     "userId": [user["id"] for user in WORKSPACE["users"]],
     "teamId": [WORKSPACE["teamId"]],
     "templateId": [template([])["templateId"], template(["booking"])["templateId"]],
@@ -232,7 +234,10 @@ def well_formed_requests_are_not_refused_as_ill_formed(ctx, response, case):
 
 @schemathesis.check
 def examples_succeed(ctx, response, case):
-    if case.meta is not None and case.meta.phase.name.name == "EXAMPLES":
+    # The key of a program has no session to end.
+    if case.operation.label.startswith("DELETE") and case.operation.label.endswith("/session"):
+        assert response.status_code in (403, 404), f"the response to a key is {response.status_code}"
+    elif case.meta is not None and case.meta.phase.name.name == "EXAMPLES":
         assert response.status_code < 300, f"the response to an example is {response.status_code}"
 
 

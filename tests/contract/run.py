@@ -77,7 +77,7 @@ def rust():
 
 
 def made(stack):
-    """Creates an API key with a high rate limit, a conversation with a message, an uploaded file, the preview of an erasure and a spare key."""
+    """Creates an API key with a high rate limit, a conversation with a message, an uploaded file, the preview of an erasure a spare key and a session."""
     workspace = stack["workspaces"][0]
     command = [stack["console"], "--json", "key", "create", "--workspace", workspace["workspaceId"]]
     options = ["--name", "contract", "--scope", "*", "--scope", "contacts:erase", "--rate", "500", "--burst", "30000"]
@@ -106,6 +106,8 @@ def made(stack):
     spare = json.loads(subprocess.run([*command, "--name", "spare", "--scope", "users:read"], check=True, stdout=subprocess.PIPE).stdout)
     preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids = {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
+    session = call("sessions", {})
+    ids |= {"sessionId": session["session"]["id"]}
     ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"], "keyId": spare["keyId"]}
     return {
         "CONTRACT_API_KEY": key,

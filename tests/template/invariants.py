@@ -137,7 +137,7 @@ CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 PERSON_KEY = {"00000000-0000-0000-0000-000000000000#HK"}  # in `secrets`; its fingerprint in `workspaces`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
-    ("access", "workspaces"): {"*#W"} | {"*#I", "*#R#*", "????????-????-????-????-????????????"} | HASH,
+    ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", "????????-????-????-????-????????????"} | HASH,
     ("attributes", "workspaces"): {"*#A", "*#W"} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
@@ -234,6 +234,12 @@ ROUTES = {
         ("get", f"{WORKSPACE}/api-keys/{{keyId}}"): "access",
         ("patch", f"{WORKSPACE}/api-keys/{{keyId}}"): "access",
         ("delete", f"{WORKSPACE}/api-keys/{{keyId}}"): "access",
+        ("get", f"{WORKSPACE}/session"): "access",
+        ("delete", f"{WORKSPACE}/session"): "access",
+        ("get", f"{WORKSPACE}/sessions"): "access",
+        ("post", f"{WORKSPACE}/sessions"): "access",
+        ("delete", f"{WORKSPACE}/sessions/{{sessionId}}"): "access",
+        ("post", f"{WORKSPACE}/portal-links"): "access",
         ("get", f"{WORKSPACE}/audit-log"): "access",
         ("get", "/portal/{file}"): "portal",
         ("post", f"{WORKSPACE}/files"): "files",

@@ -4,13 +4,13 @@ use domain::text::operator_name;
 use domain::{ApiKey, ApiKeyToken, KeyId, Refused, Scope, Scopes, Timestamp};
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, replay, view};
-use futures::future::try_join3;
+use futures::future::try_join;
 use store::{IdempotencyKey, JudgedKey, KeyCreated, StoredAnswer, Table};
 
 use crate::audit_log::read_moment;
 use crate::get::author;
 
-/// POST /api-keys: two round trips. The answer has the secret value of the key, which is stored nowhere: a repeat under the same
+/// POST /api-keys: three round trips. The answer has the secret value of the key, which is stored nowhere: a repeat under the same
 /// `Idempotency-Key` gets `null` in its place. An unknown field is refused: whoever misspells `expiresAt` would get a key that
 /// never expires.
 pub(crate) async fn create(call: &Call<'_>, random: &dyn Randomness) -> Result<Reply, ApiError> {
@@ -20,17 +20,13 @@ pub(crate) async fn create(call: &Call<'_>, random: &dyn Randomness) -> Result<R
     let once = call.idempotency_key(&mut form, "api-keys");
     let wanted = read_wanted(&mut form, Node::root("body", Some(&body)), call.store().now());
     let (name, grant) = form.finish(wanted)?;
-    let beyond = grant.scopes.beyond(call.caller.scopes());
+    let beyond = grant.scopes.beyond(&call.caller.api_key().scopes);
     if !beyond.is_empty() {
         return Err(Refused::ScopesNotHeld { scopes: beyond }.into());
     }
 
     let id = KeyId::generate(call.store().ids());
-    let token = ApiKeyToken::from_entropy(std::array::from_fn(|_| {
-        let mut bytes = [0; 8];
-        random.fill(&mut bytes);
-        u64::from_le_bytes(bytes)
-    }));
+    let token = new_token(random);
     let creation = Creation { call, name, grant, once, id, token };
     call.until_written(|| creation.attempt()).await
 }
@@ -67,6 +63,15 @@ fn read_scopes(form: &mut Form, at: &Node<'_>) -> Option<Scopes> {
     Scopes::parse(words.iter().map(String::as_str)).ok()
 }
 
+/// A new secret value.
+pub(crate) fn new_token(random: &dyn Randomness) -> ApiKeyToken {
+    ApiKeyToken::from_entropy(std::array::from_fn(|_| {
+        let mut bytes = [0; 8];
+        random.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }))
+}
+
 /// The expiry of a key.
 pub(crate) fn read_expiry(form: &mut Form, at: &Node<'_>) -> Option<Timestamp> {
     at.text(form, read_moment)
@@ -92,8 +97,12 @@ impl Creation<'_> {
                 None => Ok(None),
             }
         };
-        let (workspace, keys, answered) =
-            try_join3(store.workspace(id), store.api_keys(id), answered).await?;
+        // The keys are read after the workspace: a key that is missing among them changes the version of the workspace.
+        let keys = async {
+            let workspace = store.workspace(id).await?;
+            Ok((workspace, store.api_keys(id).await?))
+        };
+        let ((workspace, keys), answered) = try_join(keys, answered).await?;
         if let Some(answered) = answered {
             return self.replayed(answered).map(Some);
         }

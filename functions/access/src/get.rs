@@ -1,4 +1,4 @@
-use domain::{Actor, ApiKey, Author, KeyId, Timestamp};
+use domain::{ApiKey, Author, KeyId, Timestamp};
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, Resource, view};
 
@@ -20,7 +20,7 @@ pub(crate) fn read_id(call: &Call<'_>) -> Result<KeyId, ApiError> {
 
 /// The caller, as entries of the audit log name it.
 pub(crate) fn author(call: &Call<'_>) -> Author {
-    Author { actor: Actor::Key(call.caller.key()), request_id: Some(call.request.id().to_owned()) }
+    Author { actor: call.caller.api_key().actor(), request_id: Some(call.request.id().to_owned()) }
 }
 
 /// The key with the tag that `If-Match` names. The last use changes with each request, so the tag does not depend on it.

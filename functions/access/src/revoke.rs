@@ -3,10 +3,13 @@ use edge::{ApiError, Call, Reply, Resource};
 
 use crate::get::{author, read_id, shown};
 
-/// DELETE /api-keys/{keyId}: two round trips. The key is revoked and stays in the list. A repeat changes nothing.
+/// DELETE /api-keys/{keyId}: three round trips, and two for each session that began with the key, because they end too. The key is
+/// revoked and stays in the list. A repeat ends the sessions that are left.
 pub(crate) async fn revoke(call: &Call<'_>) -> Result<Reply, ApiError> {
     let id = read_id(call)?;
-    call.until_written(|| attempt(call, id)).await
+    let reply = call.until_written(|| attempt(call, id)).await?;
+    call.store().end_sessions(call.workspace(), Some(id), &author(call)).await?;
+    Ok(reply)
 }
 
 /// One try. Returns `None` if another writer changed the key in between.

@@ -40,6 +40,12 @@ pub enum AuditAction {
     ApiKeyUpdate,
     /// An API key was revoked.
     ApiKeyRevoke,
+    /// A link to the portal was made.
+    PortalLinkCreate,
+    /// A session of the portal was started, by a link or by a key.
+    SessionCreate,
+    /// A session of the portal was ended.
+    SessionRevoke,
     /// The name, the state, the self-service or the key rate of a workspace was changed.
     WorkspaceUpdate,
 }
@@ -50,6 +56,9 @@ words!(
         ApiKeyCreate: "api_key.create",
         ApiKeyUpdate: "api_key.update",
         ApiKeyRevoke: "api_key.revoke",
+        PortalLinkCreate: "portal_link.create",
+        SessionCreate: "session.create",
+        SessionRevoke: "session.revoke",
         WorkspaceUpdate: "workspace.update",
     }
 );

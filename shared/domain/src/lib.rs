@@ -37,7 +37,10 @@ pub mod webhook;
 mod words;
 
 pub use access::actor::{Actor, Author};
-pub use access::api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
+pub use access::api_key::{ApiKey, ApiKeyToken};
+pub use access::kind::KeyKind;
+pub use access::role::Role;
+pub use access::scope::{Permission, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
 pub use audit::{AuditAction, AuditEntry, AuditFilter};
 pub use choices::{ChoiceScope, Choices};

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::pin::pin;
 use std::time::Duration;
 
-use domain::{Scope, Unfit, WorkspaceId, error_chain};
+use domain::{Permission, Unfit, WorkspaceId, error_chain};
 use lambda_http::{Body, Response};
 use runtime::metrics::{ApiFunction, Counted, Denials, Requests};
 use runtime::{Fields, Metrics};
@@ -55,21 +55,21 @@ impl Api {
         Self { longest, ..self }
     }
 
-    /// Processes one request with `handler`, for callers whose key has `scope`.
+    /// Processes one request with `handler`, for callers whose key has this permission: mostly a scope.
     ///
     /// The limiter's write runs in parallel with the handler's first read. The handler must wait for
     /// [`Caller::admitted`] before it writes. The response is sent only after the limiter admits the request.
     pub async fn answer(
         &self,
         request: &ApiRequest,
-        scope: Scope,
+        wanted: impl Into<Permission>,
         handler: impl AsyncFnOnce(&Call<'_>) -> Result<Reply, ApiError>,
     ) -> Response<Body> {
-        let began = Instant::now();
+        let (began, wanted) = (Instant::now(), wanted.into());
         let mut known = None;
         let span = error_span!("request", requestId = request.id(), workspace = Empty, key = Empty);
         let work = async {
-            let caller = self.authenticator.authorize(request, scope).await?;
+            let caller = self.authenticator.authorize(request, wanted).await?;
             known = Some(caller.identity());
             Span::current().record("workspace", display(caller.workspace()));
             Span::current().record("key", display(caller.identity().key));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
 use domain::{
-    ApiKey, ApiKeyToken, KeyId, Scope, Scopes, SelfService, Timestamp, WorkspaceAccess, WorkspaceId,
+    ApiKey, ApiKeyToken, KeyId, KeyKind, Permission, SelfService, Timestamp, WorkspaceAccess, WorkspaceId,
 };
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
@@ -27,30 +27,36 @@ const MISS_MEMORY: Duration = Duration::from_secs(5);
 /// A caller whose key is valid for the workspace and the scope of the request. Only the authenticator makes
 /// this value.
 pub struct Caller {
-    identity: Identity,
-    scopes: Scopes,
+    key: ApiKey,
+    sha256_hex: String,
     admission: Shared<BoxFuture<'static, Result<Admission, Arc<StoreError>>>>,
 }
 
 impl Caller {
     /// The workspace of the key, which is also the one in the path.
     pub fn workspace(&self) -> WorkspaceId {
-        self.identity.workspace
+        self.key.workspace_id
     }
 
     /// The id of the key, for what keeps who asked.
     pub fn key(&self) -> KeyId {
-        self.identity.key
+        self.key.id
     }
 
-    /// The scopes of the key.
-    pub fn scopes(&self) -> &Scopes {
-        &self.scopes
+    /// The key itself: of a program, of a session or of a link.
+    pub fn api_key(&self) -> &ApiKey {
+        &self.key
     }
 
-    /// The caller's key.
+    /// The SHA-256 of the key (lower-case hex), under which it is stored.
+    pub fn sha256_hex(&self) -> &str {
+        &self.sha256_hex
+    }
+
+    /// What the log and the limiter need of the key.
     pub(crate) fn identity(&self) -> Identity {
-        self.identity
+        let ApiKey { workspace_id: workspace, id: key, bucket, rate, .. } = self.key;
+        Identity { workspace, key, bucket, rate }
     }
 
     /// Waits for the decision of the rate limiter. Call it before the first write: the limiter's write runs
@@ -68,6 +74,7 @@ impl Caller {
 pub(crate) struct Identity {
     pub(crate) workspace: WorkspaceId,
     pub(crate) key: KeyId,
+    pub(crate) bucket: KeyId,
     pub(crate) rate: RateLimit,
 }
 
@@ -89,27 +96,31 @@ impl Authenticator {
     }
 
     /// Authenticates the caller. The result is the same [`ApiError::Forbidden`] for missing, malformed,
-    /// unknown, revoked and expired keys, for keys of another or of a disabled workspace, for keys without
-    /// the scope, and for scopes that manage a workspace whose self-service is off.
-    pub(crate) async fn authorize(&self, request: &ApiRequest, scope: Scope) -> Result<Caller, ApiError> {
+    /// unknown, revoked and expired keys, for links that were used, for keys of another or of a disabled workspace, for keys without
+    /// the permission, and for sessions, links and scopes that manage a workspace whose self-service is off.
+    pub(crate) async fn authorize(
+        &self,
+        request: &ApiRequest,
+        wanted: Permission,
+    ) -> Result<Caller, ApiError> {
         let sent = request.header(KEY_HEADER).ok_or(Denial::NoKey)?;
         let token = ApiKeyToken::parse(sent).ok_or(Denial::MalformedKey)?;
         let path = request.workspace().ok_or(Denial::NoWorkspace)?;
-        let (key, admits) = self.look_up(token.sha256_hex(), path).await?;
-        if let Some(reason) = denial(&key, path, admits, scope, self.store.now()) {
+        let sha256_hex = token.sha256_hex();
+        let (key, admits) = self.look_up(sha256_hex.clone(), path).await?;
+        if let Some(reason) = denial(&key, path, admits, wanted, self.store.now()) {
             return Err(ApiError::Forbidden(Denied { reason, key: Some(key.id) }));
         }
-        let identity = Identity { workspace: key.workspace_id, key: key.id, rate: key.rate };
         let limiter = Arc::clone(&self.limiter);
-        let ApiKey { workspace_id, id, rate, scopes, .. } = key;
-        let admission = async move { limiter.admit(workspace_id, id, rate).await.map_err(Arc::new) };
-        Ok(Caller { identity, scopes, admission: admission.boxed().shared() })
+        let ApiKey { workspace_id, bucket, rate, .. } = key;
+        let admission = async move { limiter.admit(workspace_id, bucket, rate).await.map_err(Arc::new) };
+        Ok(Caller { key, sha256_hex, admission: admission.boxed().shared() })
     }
 
     /// The rate limit of a caller, and what is left of it.
     pub(crate) fn allowance(&self, caller: Identity) -> Allowance {
-        let Identity { workspace, key, rate } = caller;
-        Allowance { rate, left: self.limiter.left(workspace, key, rate) }
+        let Identity { workspace, bucket, rate, .. } = caller;
+        Allowance { rate, left: self.limiter.left(workspace, bucket, rate) }
     }
 
     /// The key, of whichever workspace, and what this workspace admits if the key is one of its keys. What is not in
@@ -154,16 +165,19 @@ fn denial(
     key: &ApiKey,
     workspace: WorkspaceId,
     admits: WorkspaceAccess,
-    scope: Scope,
+    wanted: Permission,
     now: Timestamp,
 ) -> Option<Denial> {
+    let manages = matches!(wanted, Permission::Scope(scope) if scope.manages());
+    let needs_self_service = manages || key.kind != KeyKind::Key;
     let denials = [
         (key.workspace_id != workspace, Denial::OtherWorkspace),
         (key.revoked_at.is_some(), Denial::RevokedKey),
         (!key.is_good(now), Denial::ExpiredKey),
+        (key.kind.is_used(), Denial::UsedLink),
         (admits.state.is_disabled(), Denial::DisabledWorkspace),
-        (!key.scopes.allow(scope), Denial::NoScope),
-        (scope.manages() && admits.self_service == SelfService::Off, Denial::NoSelfService),
+        (!key.may(wanted), Denial::NoScope),
+        (needs_self_service && admits.self_service == SelfService::Off, Denial::NoSelfService),
     ];
     denials.into_iter().find(|(applies, _)| *applies).map(|(_, reason)| reason)
 }

@@ -7,8 +7,9 @@ mod template;
 mod template_content;
 
 pub use access::{
-    ActorView, ApiKeyView, ApiKeysView, AuditEntryView, AuditLogView, CreatedKeyView, SubjectView, api_key,
-    audit_entry, created_key,
+    ActorView, ApiKeyView, ApiKeysView, AuditEntryView, AuditLogView, CreatedKeyView, OwnSessionView,
+    OwnWorkspaceView, PortalLinkView, SessionView, SessionsView, StartedSessionView, SubjectView, api_key,
+    audit_entry, created_key, own_session, portal_link, session, started_session,
 };
 pub use received::{CardView, ContentView, OrderItemView, ProviderErrorView, ReferredProductView};
 pub use template::{

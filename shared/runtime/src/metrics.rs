@@ -76,6 +76,7 @@ dimensions! {
         NoKey = "NO_KEY" MalformedKey = "MALFORMED_KEY" UnknownKey = "UNKNOWN_KEY" RevokedKey = "REVOKED_KEY"
         ExpiredKey = "EXPIRED_KEY" OtherWorkspace = "OTHER_WORKSPACE" NoWorkspace = "NO_WORKSPACE"
         DisabledWorkspace = "DISABLED_WORKSPACE" NoScope = "NO_SCOPE" NoSelfService = "NO_SELF_SERVICE"
+        UsedLink = "USED_LINK" LostMaker = "LOST_MAKER"
     }
 }
 

@@ -4,5 +4,7 @@ pub(crate) mod api_keys;
 pub(crate) mod audit;
 pub(crate) mod cursor_keys;
 pub(crate) mod idempotency;
+mod kind_fields;
 pub(crate) mod limiter;
 pub(crate) mod person_key;
+mod sessions;

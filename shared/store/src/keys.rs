@@ -571,6 +571,16 @@ pub(crate) fn api_keys(workspace: WorkspaceId) -> String {
     format!("{workspace}#I")
 }
 
+/// The copy of a session by which lists and changes find it (table `api-keys`).
+pub(crate) fn session_copy(workspace: WorkspaceId, session: KeyId) -> (String, String) {
+    (sessions(workspace), session.to_string())
+}
+
+/// The partition of the copies of the workspace's sessions (table `api-keys`).
+pub(crate) fn sessions(workspace: WorkspaceId) -> String {
+    format!("{workspace}#S")
+}
+
 /// The workspace's audit log, newest first (table `audit`).
 pub(crate) fn audit_log(workspace: WorkspaceId) -> String {
     workspace.to_string()

@@ -14,10 +14,16 @@ from typing import Any, TypeVar
 from messaging_client import AuthenticatedClient, Client
 from messaging_client.api.access import (
     create_api_key,
+    create_portal_link,
+    end_session,
     get_api_key,
+    get_session,
     list_api_keys,
     list_audit_log,
+    list_sessions,
     revoke_api_key,
+    revoke_session,
+    start_session,
     update_api_key,
 )
 from messaging_client.api.contacts import (
@@ -86,7 +92,15 @@ from messaging_client.models import (
     MessageType,
     NoContactError,
     NoContactErrorCode,
+    OwnSession,
+    OwnSessionKind,
+    PortalLink,
+    PortalLinkCreate,
+    Role,
     Scope,
+    SessionPage,
+    SessionStart,
+    StartedSession,
     Template,
     TemplatePage,
     TemplatePreview,
@@ -106,10 +120,15 @@ def parsed(operation: str, response: Response[Any], status: int, kind: type[T]) 
     return response.parsed
 
 
+def integrations(stack: dict[str, Any], key: str) -> AuthenticatedClient:
+    """A client of the Integrations API with this key."""
+    return AuthenticatedClient(stack["baseUrl"], key, prefix="", auth_header_name="x-api-key")
+
+
 def main() -> None:
     stack = json.loads(os.environ["CLIENT_STACK"])
     workspace = uuid.UUID(stack["workspaceId"])
-    client = AuthenticatedClient(stack["baseUrl"], stack["apiKey"], prefix="", auth_header_name="x-api-key")
+    client = integrations(stack, stack["apiKey"])
     visitor = Client(stack["captureUrl"])
 
     customer = ExternalByPhone(stack["cellphone"], "PHONE")
@@ -210,6 +229,22 @@ def main() -> None:
     log = list_audit_log.sync_detailed(workspace, client=client, action=AuditAction.API_KEY_REVOKE, subject_id=str(new.id))
     [entry] = parsed("listAuditLog", log, 200, AuditLogPage).entries
     assert (entry.action, entry.subject.id) == ("api_key.revoke", str(new.id))
+
+    own = get_session.sync_detailed(workspace, client=client)
+    assert parsed("getSession", own, 200, OwnSession).kind == OwnSessionKind.KEY
+    link = create_portal_link.sync_detailed(workspace, client=client, body=PortalLinkCreate(role=Role.VIEWER, subject="ana"))
+    address = parsed("createPortalLink", link, 201, PortalLink).url
+    guest = integrations(stack, next(part for part in address.split("/") if part.startswith("msk_")))
+    started = start_session.sync_detailed(workspace, client=guest, body=SessionStart())
+    begun = parsed("startSession", started, 201, StartedSession)
+    assert (begun.session.role, begun.session.subject) == (Role.VIEWER, "ana")
+    out = end_session.sync_detailed(workspace, client=integrations(stack, begun.api_key))
+    parsed("endSession", out, 204, object)
+    sessions = list_sessions.sync_detailed(workspace, client=client, page_size=100)
+    [listed] = [seen for seen in parsed("listSessions", sessions, 200, SessionPage).sessions if seen.id == begun.session.id]
+    assert listed.revoked_at is not None
+    gone = revoke_session.sync_detailed(workspace, begun.session.id, client=client)
+    parsed("revokeSession", gone, 204, object)
 
     lead = CampaignLeadRequest(
         workspace_id=workspace,

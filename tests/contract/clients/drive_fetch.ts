@@ -168,6 +168,34 @@ async function main(): Promise<void> {
   });
   if (printed("listAuditLog", log, 200).entries.length !== 1) throw new Error("one entry is expected");
 
+  const own = await client.GET("/service/api/v1/workspaces/{workspaceId}/session", { params: { path: workspace } });
+  if (printed("getSession", own, 200).kind !== "KEY") throw new Error("a key is expected");
+  const link = await client.POST("/service/api/v1/workspaces/{workspaceId}/portal-links", {
+    params: { path: workspace },
+    body: { role: "VIEWER", subject: "ana" },
+  });
+  const token = printed("createPortalLink", link, 201).url.split("/").find((part: string) => part.startsWith("msk_"));
+  const started = await client.POST("/service/api/v1/workspaces/{workspaceId}/sessions", {
+    params: { path: workspace },
+    headers: { "x-api-key": token ?? "" },
+    body: {},
+  });
+  const begun: Schemas["StartedSession"] = printed("startSession", started, 201);
+  const out = await client.DELETE("/service/api/v1/workspaces/{workspaceId}/session", {
+    params: { path: workspace },
+    headers: { "x-api-key": begun.apiKey },
+  });
+  printed("endSession", out, 204);
+  const sessions = await client.GET("/service/api/v1/workspaces/{workspaceId}/sessions", {
+    params: { path: workspace, query: { pageSize: 100 } },
+  });
+  const seen: Schemas["Session"][] = printed("listSessions", sessions, 200).sessions;
+  if (seen.find((found) => found.id === begun.session.id)?.revokedAt == null) throw new Error("an ended session is expected");
+  const gone = await client.DELETE("/service/api/v1/workspaces/{workspaceId}/sessions/{sessionId}", {
+    params: { path: { ...workspace, sessionId: begun.session.id } },
+  });
+  printed("revokeSession", gone, 204);
+
   const lead = await visitor.POST("/api/v1/leadscout/campaign-leads", {
     params: { query: workspace },
     body: {

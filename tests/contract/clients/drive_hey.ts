@@ -143,6 +143,19 @@ async function main(): Promise<void> {
   const log = await api.listAuditLog({ client, path: workspace, query });
   if (printed("listAuditLog", log, 200).entries.length !== 1) throw new Error("one entry is expected");
 
+  if (printed("getSession", await api.getSession({ client, path: workspace }), 200).kind !== "KEY") throw new Error("a key is expected");
+  const link = await api.createPortalLink({ client, path: workspace, body: { role: "VIEWER", subject: "ana" } });
+  const token = printed("createPortalLink", link, 201).url.split("/").find((part) => part.startsWith("msk_")) ?? "";
+  const started = await api.startSession({ client, path: workspace, headers: { "x-api-key": token }, body: {} });
+  const begun = printed("startSession", started, 201);
+  const out = await api.endSession({ client, path: workspace, headers: { "x-api-key": begun.apiKey } });
+  printed("endSession", out, 204);
+  const sessions = await api.listSessions({ client, path: workspace, query: { pageSize: 100 } });
+  const seen = printed("listSessions", sessions, 200).sessions.find((found) => found.id === begun.session.id);
+  if (seen?.revokedAt == null) throw new Error("an ended session is expected");
+  const ofSession = { ...workspace, sessionId: begun.session.id };
+  printed("revokeSession", await api.revokeSession({ client, path: ofSession }), 204);
+
   const lead = await api.createCampaignLead({
     client: visitor,
     query: workspace,

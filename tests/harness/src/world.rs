@@ -15,9 +15,9 @@ use domain::{
     Actor, ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand,
     BrandId, BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId,
     Contact, ContactId, Conversation, ConversationId, Email, EndpointCaps, EndpointId, EndpointSecrets,
-    EndpointState, EndpointUrl, EventFilter, External, FileType, KeyId, Lead, LeadRequest, Line, Lines,
-    Media, MediaDigest, Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override, Provider,
-    ProviderApp, ProviderAppId, ProviderUserId, Recipient, Scopes, Secret, Team, TeamId, Template,
+    EndpointState, EndpointUrl, EventFilter, External, FileType, KeyId, KeyKind, Lead, LeadRequest, Line,
+    Lines, Media, MediaDigest, Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override,
+    Provider, ProviderApp, ProviderAppId, ProviderUserId, Recipient, Scopes, Secret, Team, TeamId, Template,
     TemplateId, TemplateScope, TrustedReceivers, User, UserId, UserIds, WebOrigin, WebhookEndpoint,
     Workspace, WorkspaceId,
 };
@@ -99,18 +99,22 @@ impl World {
         change: impl FnOnce(&mut ApiKey),
     ) -> String {
         let token = ApiKeyToken::from_entropy([self.entropy.fetch_add(1, Ordering::SeqCst); 8]);
+        let id = KeyId::generate(self.db.store().ids());
         let mut key = ApiKey {
-            id: KeyId::generate(self.db.store().ids()),
+            id,
             workspace_id: workspace,
             name: "test".to_owned(),
+            kind: KeyKind::Key,
             scopes: done(Scopes::parse(scopes.iter().copied())),
             rate: RateLimit::DEFAULT,
+            bucket: id,
             created_at: self.db.store().now(),
             created_by: Actor::Operator("test".to_owned()),
             expires_at: None,
             revoked_at: None,
         };
         change(&mut key);
+        key.bucket = key.id;
         done(self.db.store().create_api_key(&token.sha256_hex(), &key, None).await);
         token.expose().to_owned()
     }

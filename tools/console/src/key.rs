@@ -19,7 +19,8 @@ pub(crate) enum Verb {
     Create(Create),
     /// List the keys, newest first, without their secret values, with the minute of their last use.
     List(InWorkspace),
-    /// Revoke a key. Functions that have cached it refuse it within 30 seconds. Lists show it for 400 days.
+    /// Revoke a key and end the sessions of the portal that began with it. Functions that have cached them refuse them within 30
+    /// seconds. Lists show the key for 400 days.
     Revoke {
         #[command(flatten)]
         within: InWorkspace,
@@ -91,6 +92,7 @@ async fn revoke(console: &Console, within: &InWorkspace, key: KeyId) -> Result<V
     let by = console.beside.operator().await?;
     match console.store.revoke_api_key(workspace.id, key, &by).await? {
         Revoked::Done | Revoked::Already => {
+            console.store.end_sessions(workspace.id, Some(key), &by).await?;
             Ok(View::new().text("keyId", "revoked key", key).json("revoked", true))
         }
         Revoked::Unknown => Err(Named::Key.unknown(key)),

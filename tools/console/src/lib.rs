@@ -124,7 +124,7 @@ macro_rules! nouns {
 nouns! {
     /// Tenants' workspaces.
     Workspace(workspace);
-    /// What a tenant may manage by the API.
+    /// What a tenant may manage by the API and in the portal, and who is signed in there.
     Portal(portal);
     /// API keys.
     Key(key);

@@ -435,6 +435,7 @@ impl From<people::failures::Unreadable> for Refusal {
 pub enum Named {
     Workspace,
     Key,
+    Session,
     User,
     Team,
     Attribute,
@@ -461,6 +462,7 @@ impl Named {
         match self {
             Self::Workspace => ("There is no workspace", "", Some("--workspace")),
             Self::Key => ("The workspace has no API key", "", Some("--key")),
+            Self::Session => ("The workspace has no session", "", Some("--session")),
             Self::User => ("The workspace has no user", "", Some("--user")),
             Self::Team => ("The workspace has no team", "", Some("--team")),
             Self::Attribute => ("The workspace has no attribute", "", Some("--attribute")),

@@ -25,6 +25,7 @@ impl Console {
         stack_name: &str,
         receiver: &Receiver,
         provider: &Provider,
+        api_url: &str,
     ) -> Result<Self, Problem> {
         let settings = [
             ("AWS_ENDPOINT_URL", aws_url),
@@ -35,6 +36,7 @@ impl Console {
             ("STACK", stack_name),
             ("TRUSTED_RECEIVERS", &receiver.url()),
             ("GRAPH_URL", &provider.url()),
+            ("API_URL", api_url),
         ];
         let mut script = "#!/bin/sh\n# The console of the local stack that runs now.\n".to_owned();
         for (name, value) in settings {

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::simulator::{Captcha, Provider, Receiver, SimulatedApp};
-use crate::stack_file::{Office, Sending, StackFile, Work, Workspace, text};
+use crate::stack_file::{Office, ProviderApp, Sending, StackFile, Work, Workspace, text};
 use crate::validator::Validator;
 use crate::{Problem, build, demo, prerequisites, provider_app, venv};
 
@@ -69,13 +69,9 @@ async fn stand(options: &Options) -> Result<(), Problem> {
 
     let deployment = Deployment::of(options, &provider, &captcha, &receiver);
     let urls = deployment::deploy(&progress, &checkout, emulator.url(), &deployment).await?;
-    let console = Console::of(&checkout, emulator.aws_url(), &options.stack_name, &receiver, &provider)?;
-    let app = provider_app::create(&console).await?;
-    provider.set_app(SimulatedApp {
-        app_id: app.app_id.clone(),
-        app_secret: app.app_secret.clone(),
-        webhook_url: format!("{}/api/v1/whatsapp/{}", urls.provider_events_url, app.app_id),
-    });
+    let console =
+        Console::of(&checkout, emulator.aws_url(), &options.stack_name, &receiver, &provider, &urls.api_url)?;
+    let app = connected_app(&console, &provider, &urls).await?;
     let mut workspaces = Vec::new();
     if options.demo {
         workspaces = demo::provision(&progress, &checkout, &console, &receiver, &provider, &landing).await?;
@@ -107,6 +103,17 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     print(&stack.summary(&checkout));
 
     emulator.ended().await
+}
+
+/// The app whose webhooks the simulated provider posts.
+async fn connected_app(console: &Console, provider: &Provider, urls: &Urls) -> Result<ProviderApp, Problem> {
+    let app = provider_app::create(console).await?;
+    provider.set_app(SimulatedApp {
+        app_id: app.app_id.clone(),
+        app_secret: app.app_secret.clone(),
+        webhook_url: format!("{}/api/v1/whatsapp/{}", urls.provider_events_url, app.app_id),
+    });
+    Ok(app)
 }
 
 /// Lets the landing page send its leads to the first workspace, and the API reference show its ids.

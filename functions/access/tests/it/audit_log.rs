@@ -37,7 +37,7 @@ async fn entries_have_every_documented_field_newest_first() {
         json!({
             "id": null,
             "at": "2026-01-02T03:06:05.678Z",
-            "actor": {"type": "KEY", "id": own},
+            "actor": {"type": "KEY", "id": own, "subject": null},
             "action": "api_key.revoke",
             "subject": {"type": "api_key", "id": crm},
             "fields": [],

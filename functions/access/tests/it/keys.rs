@@ -30,7 +30,7 @@ async fn a_key_is_shown_with_every_documented_field_and_without_its_secret_value
             "rate": 50,
             "burst": 100,
             "createdAt": "2026-01-02T03:04:05.678Z",
-            "createdBy": {"type": "OPERATOR", "id": "test"},
+            "createdBy": {"type": "OPERATOR", "id": "test", "subject": null},
             "expiresAt": "2027-01-31T00:00:00.000Z",
             "revokedAt": null,
             "lastUsedAt": null,

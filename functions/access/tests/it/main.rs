@@ -8,6 +8,7 @@ mod keys;
 mod revoke;
 mod routes;
 mod self_service;
+mod sessions;
 mod update;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -59,17 +59,17 @@ async fn if_match_names_the_state_that_is_revoked() {
 }
 
 #[tokio::test]
-async fn a_revocation_takes_two_round_trips_and_is_whole_after_a_death_at_any_call() {
+async fn a_revocation_takes_three_round_trips_and_is_whole_after_a_death_at_any_call() {
     let f = Access::start().await;
     f.send(f.world.event("access-list.json")).await;
     let id = f.another_key("counted").await;
     f.world.db.forget_calls();
     f.send(f.of_key("access-revoke.json", id)).await;
-    assert_eq!(trips(&f.world.db.calls()), 2);
+    assert_eq!(trips(&f.world.db.calls()), 3, "the last one looks for sessions");
     let written: f64 = f.world.db.calls().iter().map(|call| call.write_units).sum();
     assert!((written - 7.0).abs() < f64::EPSILON, "6 and the limiter's: {written}");
     for death in [Death::Before, Death::After] {
-        for call in 0..3 {
+        for call in 0..4 {
             let id = f.another_key("crm").await;
             let entries = f.world.db.rows(Table::Audit).len();
             let mut dead = f.world.db.die_after(call, death);

@@ -6,9 +6,9 @@ use domain::{Actor, Author, KeyId, SelfService};
 
 use crate::Access;
 
-const FORBIDDEN: &str = r#"{"title":"Forbidden","status":403,"code":"SERVICE_CORE_0301"}"#;
+pub(crate) const FORBIDDEN: &str = r#"{"title":"Forbidden","status":403,"code":"SERVICE_CORE_0301"}"#;
 
-async fn switch(f: &Access, to: SelfService) {
+pub(crate) async fn switch(f: &Access, to: SelfService) {
     let store = f.world.db.store();
     let seen = store.workspace(f.world.workspace).await.unwrap().unwrap();
     let by = Author { actor: Actor::Operator("test".to_owned()), request_id: None };

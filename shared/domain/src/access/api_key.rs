@@ -1,8 +1,10 @@
-//! API keys: their format, scopes and validity.
+//! API keys: their format and validity.
 
 use std::time::Duration;
 
 use crate::access::actor::Actor;
+use crate::access::kind::KeyKind;
+use crate::access::scope::Scopes;
 use crate::encoding::{base62, is_base62, random_base62, sha256_hex};
 use crate::ids::{KeyId, WorkspaceId};
 use crate::patch::Patch;
@@ -66,10 +68,15 @@ pub struct ApiKey {
     pub workspace_id: WorkspaceId,
     /// The name that operators see, 1 to 256 characters.
     pub name: String,
+    /// What the key is for.
+    pub kind: KeyKind,
     /// What the key allows.
     pub scopes: Scopes,
     /// The rate limit of the key.
     pub rate: RateLimit,
+    /// The key whose requests count together with those of this key: its own id, or the one that its makers began with. So
+    /// sessions never add to a limit.
+    pub bucket: KeyId,
     /// When the key was created.
     pub created_at: Timestamp,
     /// Who created the key.
@@ -87,6 +94,8 @@ impl ApiKey {
     const SHOWN_AFTER_EXPIRY: Duration = days(30);
     /// How long lists still show a revoked key.
     const SHOWN_AFTER_REVOCATION: Duration = days(400);
+    /// How long the rows of an ended session or link are kept. It is longer than any function has them in memory.
+    const KEPT_AFTER_SESSION: Duration = days(1);
 
     /// Creates a key. Returns an error if the expiry is not in the future or the name is invalid.
     pub fn new(
@@ -107,8 +116,10 @@ impl ApiKey {
             id,
             workspace_id,
             name,
+            kind: KeyKind::Key,
             scopes,
             rate,
+            bucket: id,
             created_at,
             created_by,
             expires_at,
@@ -129,7 +140,8 @@ impl ApiKey {
         key_rate: u32,
         now: Timestamp,
     ) -> Result<(), Refused> {
-        let made = keys.iter().filter(|key| key.is_good(now) && matches!(key.created_by, Actor::Key(_)));
+        let made =
+            keys.iter().filter(|key| key.is_good(now) && !matches!(key.created_by, Actor::Operator(_)));
         let (count, rates) =
             made.fold((0, 0), |(count, rates), key| (count + 1, rates + key.rate.per_second));
         if count >= Self::MOST_MADE {
@@ -161,6 +173,9 @@ impl ApiKey {
 
     /// Until when lists show the key. `None` = without limit: a key that neither expires nor is revoked.
     pub fn shown_until(&self) -> Option<Timestamp> {
+        if self.kind != KeyKind::Key {
+            return self.expires_at.map(|at| at.plus(Self::KEPT_AFTER_SESSION));
+        }
         let revoked = self.revoked_at.map(|at| at.plus(Self::SHOWN_AFTER_REVOCATION));
         revoked.or_else(|| self.expires_at.map(|at| at.plus(Self::SHOWN_AFTER_EXPIRY)))
     }
@@ -230,140 +245,6 @@ impl RateLimit {
     }
 }
 
-/// One permission of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
-    /// Endpoints 2 and 3.
-    ConversationsRead,
-    /// Endpoints 1 and 4.
-    ConversationsWrite,
-    /// Endpoints 5 and 6.
-    ContactsRead,
-    /// Endpoint 7.
-    ContactsWrite,
-    /// Endpoint 8.
-    SettingsRead,
-    /// Endpoint 9.
-    UsersRead,
-    /// Endpoint 10.
-    FilesWrite,
-    /// Endpoint 11.
-    MessagesWrite,
-    /// A file.
-    FilesRead,
-    /// The messages of a conversation, and one of them.
-    MessagesRead,
-    /// The templates that messages can be, and their previews.
-    TemplatesRead,
-    /// Erasures of persons, and their previews. `*` does not include it, because nobody can undo an erasure.
-    ContactsErase,
-    /// The API keys of the workspace, without their secret values.
-    KeysRead,
-    /// The API keys: create, change and revoke them.
-    KeysWrite,
-    /// The audit log.
-    AuditRead,
-}
-
-impl Scope {
-    const ALL: &'static [(&'static str, Scope)] = &[
-        ("conversations:read", Self::ConversationsRead),
-        ("conversations:write", Self::ConversationsWrite),
-        ("contacts:read", Self::ContactsRead),
-        ("contacts:write", Self::ContactsWrite),
-        ("settings:read", Self::SettingsRead),
-        ("users:read", Self::UsersRead),
-        ("files:write", Self::FilesWrite),
-        ("messages:write", Self::MessagesWrite),
-        ("files:read", Self::FilesRead),
-        ("messages:read", Self::MessagesRead),
-        ("templates:read", Self::TemplatesRead),
-        ("contacts:erase", Self::ContactsErase),
-        ("keys:read", Self::KeysRead),
-        ("keys:write", Self::KeysWrite),
-        ("audit:read", Self::AuditRead),
-    ];
-
-    /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
-    pub const NAMES: &'static [&'static str] = &[
-        "conversations:read",
-        "conversations:write",
-        "contacts:read",
-        "contacts:write",
-        "settings:read",
-        "users:read",
-        "files:write",
-        "messages:write",
-        "files:read",
-        "messages:read",
-        "templates:read",
-        "contacts:erase",
-        "keys:read",
-        "keys:write",
-        "audit:read",
-        "*",
-    ];
-
-    fn as_str(self) -> &'static str {
-        Self::ALL.iter().find(|(_, scope)| *scope == self).map_or("", |(name, _)| name)
-    }
-
-    /// Whether it lets a tenant manage the workspace. Without self-service, no key has it.
-    pub fn manages(self) -> bool {
-        matches!(self, Self::KeysRead | Self::KeysWrite | Self::AuditRead)
-    }
-
-    /// Whether `*` includes it.
-    fn is_in_all(self) -> bool {
-        self != Self::ContactsErase
-    }
-}
-
-/// The scopes of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scopes {
-    /// Whether `*` is among them: every scope, including future ones, that does not have to be named.
-    all: bool,
-    /// The scopes that are named, sorted, without duplicates and without those that `*` includes.
-    named: Vec<Scope>,
-}
-
-impl Scopes {
-    /// Parses scope names from [`Scope::NAMES`].
-    pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, Unfit> {
-        let (mut all, mut named) = (false, vec![]);
-        for word in words {
-            match Scope::ALL.iter().find(|(name, _)| *name == word) {
-                Some((_, scope)) => named.push(*scope),
-                None if word == "*" => all = true,
-                None => return Err(Unfit::NotOneOf { expected: Scope::NAMES }),
-            }
-        }
-        named.retain(|scope| !(all && scope.is_in_all()));
-        named.sort_unstable();
-        named.dedup();
-        Ok(Self { all, named })
-    }
-
-    /// The names of the scopes, for rows and lists.
-    pub fn names(&self) -> Vec<&'static str> {
-        let all = self.all.then_some("*");
-        all.into_iter().chain(self.named.iter().map(|scope| scope.as_str())).collect()
-    }
-
-    /// The names of these scopes that are not `held`. `*` is never held, because it includes future scopes.
-    pub fn beyond(&self, held: &Self) -> Vec<&'static str> {
-        let all = self.all.then_some("*");
-        let lacking = self.named.iter().filter(|scope| !held.allow(**scope));
-        all.into_iter().chain(lacking.map(|scope| scope.as_str())).collect()
-    }
-
-    /// Whether these scopes include `wanted`.
-    pub fn allow(&self, wanted: Scope) -> bool {
-        self.all && wanted.is_in_all() || self.named.contains(&wanted)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -414,8 +295,10 @@ mod tests {
             id: KeyId::from_uuid(uuid::Uuid::nil()),
             workspace_id: WorkspaceId::from_uuid(uuid::Uuid::nil()),
             name: "k".into(),
+            kind: KeyKind::Key,
             scopes: Scopes::parse(["*"]).unwrap(),
             rate: RateLimit::DEFAULT,
+            bucket: KeyId::from_uuid(uuid::Uuid::nil()),
             created_at: at(0),
             created_by: operator(),
             expires_at: Some(at(1_000)),
@@ -466,41 +349,6 @@ mod tests {
         ] {
             assert_eq!(RateLimit::new(per_second, burst).is_ok(), good, "{per_second}/{burst}");
         }
-    }
-
-    #[test]
-    fn scopes_allow_only_what_they_list_and_a_star_allows_all() {
-        let reading = Scopes::parse(["users:read", "contacts:read", "users:read"]).unwrap();
-        assert_eq!(reading.names(), ["contacts:read", "users:read"]);
-        assert!(reading.allow(Scope::UsersRead));
-        assert!(!reading.allow(Scope::ContactsWrite));
-        let all = Scopes::parse(["users:read", "*"]).unwrap();
-        assert_eq!((all.names(), all.allow(Scope::MessagesWrite)), (vec!["*"], true));
-        // What nobody can undo must be named.
-        assert!(!all.allow(Scope::ContactsErase));
-        let erasing = Scopes::parse(["contacts:erase", "*", "users:read"]).unwrap();
-        assert_eq!(erasing.names(), ["*", "contacts:erase"]);
-        assert!(erasing.allow(Scope::ContactsErase) && erasing.allow(Scope::FilesRead));
-        assert!(Scopes::parse(["contacts"]).is_err());
-        assert_eq!(Scope::NAMES.len(), Scope::ALL.len() + 1);
-    }
-
-    #[test]
-    fn a_key_grants_only_scopes_that_it_holds() {
-        let scopes = |names: &[&'static str]| Scopes::parse(names.iter().copied()).unwrap();
-        for (held, _) in Scope::ALL {
-            for (wanted, _) in Scope::ALL {
-                let beyond = scopes(&[wanted]).beyond(&scopes(&[held]));
-                assert_eq!(beyond.is_empty(), held == wanted, "{held} {wanted}");
-            }
-            let of_all = scopes(&[held]).beyond(&scopes(&["*"]));
-            assert_eq!(of_all.is_empty(), *held != "contacts:erase", "{held}");
-            assert_eq!(scopes(&["*"]).beyond(&scopes(&[held])), ["*"]);
-        }
-        let every = ["*", "contacts:erase"];
-        assert_eq!(scopes(&every).beyond(&scopes(&every)), ["*"], "nobody grants future scopes");
-        let wanted = scopes(&["users:read", "files:read", "keys:read"]);
-        assert_eq!(wanted.beyond(&scopes(&["files:read"])), ["users:read", "keys:read"]);
     }
 
     fn made(created_by: Actor, per_second: u32) -> ApiKey {

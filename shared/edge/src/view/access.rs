@@ -1,6 +1,6 @@
 //! API keys and the audit log.
 
-use domain::{Actor, ApiKey, AuditEntry, Timestamp};
+use domain::{Actor, ApiKey, AuditEntry, Role, Timestamp, Workspace};
 use serde::Serialize;
 
 /// An API key, without its secret value.
@@ -65,10 +65,120 @@ pub struct ActorView {
     #[serde(rename = "type")]
     kind: &'static str,
     id: String,
+    subject: Option<String>,
 }
 
 fn actor(actor: &Actor) -> ActorView {
-    ActorView { kind: actor.kind(), id: actor.id() }
+    ActorView { kind: actor.kind(), id: actor.id(), subject: actor.subject().map(str::to_owned) }
+}
+
+/// A session of the portal, without its secret value.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView<'a> {
+    id: String,
+    role: Option<&'static str>,
+    subject: Option<&'a str>,
+    scopes: Vec<&'static str>,
+    created_by: ActorView,
+    created_at: String,
+    expires_at: Option<String>,
+    revoked_at: Option<String>,
+}
+
+/// A session of the portal.
+pub fn session(session: &ApiKey) -> SessionView<'_> {
+    let visitor = session.kind.visitor();
+    SessionView {
+        id: session.id.to_string(),
+        role: visitor.and_then(|visitor| visitor.role).map(Role::as_str),
+        subject: visitor.and_then(|visitor| visitor.subject.as_deref()),
+        scopes: session.scopes.names(),
+        created_by: actor(&session.created_by),
+        created_at: session.created_at.to_string(),
+        expires_at: session.expires_at.map(|at| at.to_string()),
+        revoked_at: session.revoked_at.map(|at| at.to_string()),
+    }
+}
+
+/// A new session with its secret value, which only this answer has.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedSessionView<'a> {
+    session: SessionView<'a>,
+    api_key: &'a str,
+}
+
+/// A new session with its secret value.
+pub fn started_session<'a>(key: &'a ApiKey, secret: &'a str) -> StartedSessionView<'a> {
+    StartedSessionView { session: session(key), api_key: secret }
+}
+
+/// A page of sessions.
+#[derive(Debug, Serialize)]
+pub struct SessionsView<'a> {
+    /// The sessions.
+    pub sessions: Vec<SessionView<'a>>,
+    /// The next page.
+    pub cursor: Option<String>,
+}
+
+/// The caller's own session or key.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OwnSessionView<'a> {
+    key_id: String,
+    kind: &'static str,
+    role: Option<&'static str>,
+    subject: Option<&'a str>,
+    scopes: Vec<&'static str>,
+    expires_at: Option<String>,
+    return_url: Option<&'a str>,
+    workspace: OwnWorkspaceView<'a>,
+}
+
+/// The workspace of the caller.
+#[derive(Debug, Serialize)]
+pub struct OwnWorkspaceView<'a> {
+    id: String,
+    name: &'a str,
+}
+
+/// The caller's own session or key. Its scopes are named one by one: `*` says nothing to a page that offers what they allow.
+pub fn own_session<'a>(key: &'a ApiKey, workspace: &'a Workspace) -> OwnSessionView<'a> {
+    let visitor = key.kind.visitor();
+    OwnSessionView {
+        key_id: key.id.to_string(),
+        kind: key.kind.as_str(),
+        role: visitor.and_then(|visitor| visitor.role).map(Role::as_str),
+        subject: visitor.and_then(|visitor| visitor.subject.as_deref()),
+        scopes: key.scopes.by_name().names(),
+        expires_at: key.expires_at.map(|at| at.to_string()),
+        return_url: visitor.and_then(|visitor| visitor.return_url.as_deref()),
+        workspace: OwnWorkspaceView { id: workspace.id.to_string(), name: &workspace.name },
+    }
+}
+
+/// A new link to the portal, with its secret value in the URL.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PortalLinkView<'a> {
+    id: String,
+    url: &'a str,
+    role: &'static str,
+    scopes: Vec<&'static str>,
+    expires_at: Option<String>,
+}
+
+/// A new link to the portal.
+pub fn portal_link<'a>(link: &ApiKey, role: Role, url: &'a str) -> PortalLinkView<'a> {
+    PortalLinkView {
+        id: link.id.to_string(),
+        url,
+        role: role.as_str(),
+        scopes: link.scopes.names(),
+        expires_at: link.expires_at.map(|at| at.to_string()),
+    }
 }
 
 /// What was changed.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::access::api_key::RateLimit;
+use domain::access::kind::Visitor;
 use domain::attribute::AttributeDefinition;
 use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choosers, Chosen};
 use domain::contact::search::SearchQuery;
@@ -25,11 +26,11 @@ use domain::{
     Actor, ApiKey, AttributeCategory, AttributeId, AttributeType, AuditAction, AuditEntry, AuditEntryId,
     Author, BrandId, BusinessAccountId, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact, ContactId,
     ContactRef, ContactType, Conversation, ConversationId, ConversationName, ConversationStatus, Definitions,
-    Email, Event, EventId, EventType, External, ExternalId, FileType, Ids, Internal, KeyId, Language, Lead,
-    LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId, MessageStatus,
-    Onboarding, PersonName, Provider, ProviderUserId, Scope, Scopes, SentOrigin, Summary, Template,
-    TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User, UserId, UserIds,
-    UserRef, UserStatus, WorkspaceId,
+    Email, Event, EventId, EventType, External, ExternalId, FileType, Ids, Internal, KeyId, KeyKind,
+    Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId,
+    MessageStatus, Onboarding, PersonName, Provider, ProviderUserId, Role, Scope, Scopes, SentOrigin,
+    Summary, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User,
+    UserId, UserIds, UserRef, UserStatus, Workspace, WorkspaceId,
 };
 use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
 use edge::form::{Form, Node, Rejection};
@@ -162,6 +163,7 @@ fn enumerations_match_the_domain() {
         ("/UserStatus/enum", &statuses),
         ("/AuditAction/enum", AuditAction::NAMES),
         ("/Scope/enum", Scope::NAMES),
+        ("/Role/enum", Role::NAMES),
     ];
     for (pointer, names) in rows {
         let found = api["components"]["schemas"].pointer(pointer).unwrap_or(&Value::Null);
@@ -638,8 +640,10 @@ fn api_key(by: &Actor) -> ApiKey {
         id: KeyId::from_uuid(id(8)),
         workspace_id: workspace(),
         name: "crm".to_owned(),
+        kind: KeyKind::Key,
         scopes: Scopes::parse(["contacts:read"]).unwrap(),
         rate: RateLimit::DEFAULT,
+        bucket: KeyId::from_uuid(id(8)),
         created_at: moment(),
         created_by: by.clone(),
         expires_at: Some(moment()),
@@ -682,7 +686,8 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         at: moment(),
     };
     let event: Value = serde_json::from_slice(&view::event_body(&event, &json!({})).unwrap()).unwrap();
-    let author = Author { actor: Actor::Key(KeyId::from_uuid(id(8))), request_id: Some("r".to_owned()) };
+    let visitor = Actor::Session { id: KeyId::from_uuid(id(8)), subject: Some("ana@example.com".to_owned()) };
+    let author = Author { actor: visitor, request_id: Some("r".to_owned()) };
     let key = api_key(&author.actor);
     let entry = AuditEntry {
         id: AuditEntryId::from_uuid(id(9)),
@@ -767,6 +772,28 @@ fn responses_and_events_have_exactly_the_documented_fields() {
     }
     let described: BTreeSet<&str> = fields(&api, schema(&api, "ContactUpdatedEvent")).0.into_keys().collect();
     assert_eq!(event.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>(), described);
+}
+
+#[test]
+fn sessions_have_exactly_the_documented_fields() {
+    let api = api();
+    let subject = Some("ana@example.com".to_owned());
+    let by = Actor::Session { id: KeyId::from_uuid(id(8)), subject: subject.clone() };
+    let return_url = Some("https://app.example.com/".to_owned());
+    let visitor = Visitor { role: Some(Role::Viewer), subject, return_url };
+    let session = ApiKey { kind: KeyKind::Session(visitor), ..api_key(&by) };
+    let workspace = Workspace::new(workspace(), "Aster Travel", moment()).unwrap();
+    let shown = view::SessionsView { sessions: vec![view::session(&session)], cursor: Some(String::new()) };
+    let rows = [
+        ("Session", json!(view::session(&session))),
+        ("SessionPage", json!(shown)),
+        ("StartedSession", json!(view::started_session(&session, "msk_"))),
+        ("OwnSession", json!(view::own_session(&session, &workspace))),
+        ("PortalLink", json!(view::portal_link(&session, Role::Viewer, "https://api.example.com/"))),
+    ];
+    for (name, shown) in rows {
+        assert_shows(&api, name, &shown, schema(&api, name));
+    }
 }
 
 #[test]

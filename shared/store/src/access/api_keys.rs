@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
 use domain::{
-    Actor, ApiKey, AuditAction, Author, KeyId, Scopes, Timestamp, Unfit, Workspace, WorkspaceAccess,
+    Actor, ApiKey, AuditAction, Author, KeyId, KeyKind, Scopes, Timestamp, Unfit, Workspace, WorkspaceAccess,
     WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::access::idempotency::{IdempotencyKey, StoredAnswer, keep_answer, stored_answer};
+use crate::access::kind_fields::KindFields;
 use crate::access::limiter::{last_use, limit_place};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, PK, SK, expiring, read, row, s, text};
@@ -58,7 +59,7 @@ impl Store {
         api_key: &ApiKey,
         request_id: Option<&str>,
     ) -> Result<(), StoreError> {
-        let [row, copy] = rows(sha256_hex, api_key)?;
+        let (row, copy) = (key_row(sha256_hex, api_key)?, key_copy(sha256_hex, api_key)?);
         let by = Author { actor: api_key.created_by.clone(), request_id: request_id.map(str::to_owned) };
         let writes = [
             Write::put(Table::ApiKeys, row).when_absent(),
@@ -79,8 +80,16 @@ impl Store {
         page_size: usize,
         after: Option<&str>,
     ) -> Result<Page<ApiKey>, StoreError> {
-        let wanted = PageRequest { page_size, after };
-        let Hits { hits, next } = self.hits(&COPIES, keys::api_keys(workspace), wanted).await?;
+        self.copies(keys::api_keys(workspace), PageRequest { page_size, after }).await
+    }
+
+    /// A page of a partition of copies, in the order of their ids. One round trip.
+    pub(super) async fn copies(
+        &self,
+        partition: String,
+        wanted: PageRequest<'_>,
+    ) -> Result<Page<ApiKey>, StoreError> {
+        let Hits { hits, next } = self.hits(&COPIES, partition, wanted).await?;
         Ok(Page { items: hits.into_iter().map(|hit| hit.row).collect(), next })
     }
 
@@ -116,7 +125,7 @@ impl Store {
         seen: &Workspace,
     ) -> Result<KeyCreated, StoreError> {
         let JudgedKey { key: api_key, sha256_hex, by, kept } = new;
-        let [row, copy] = rows(sha256_hex, api_key)?;
+        let (row, copy) = (key_row(sha256_hex, api_key)?, key_copy(sha256_hex, api_key)?);
         let entry = self.audit(by, seen.id, AuditAction::ApiKeyCreate, api_key.id, &[])?;
         let mut writes = Transaction::new()
             .with(Creates::Key, Write::put(Table::ApiKeys, row).when_absent())
@@ -145,18 +154,29 @@ impl Store {
         id: KeyId,
         by: &Author,
     ) -> Result<Revoked, StoreError> {
+        self.revoke(keys::api_key_copy(workspace, id), AuditAction::ApiKeyRevoke, by).await
+    }
+
+    /// Revokes the key or the session with this copy.
+    pub(super) async fn revoke(
+        &self,
+        copy: (String, String),
+        action: AuditAction,
+        by: &Author,
+    ) -> Result<Revoked, StoreError> {
         let mut retries = RetryTime::new(self);
         loop {
-            let Some(listed) = self.listed_key(workspace, id).await? else { return Ok(Revoked::Unknown) };
+            let found = self.get_item(Table::ApiKeys, copy.clone()).await?;
+            let Some(listed) = found.map(ListedKey::of).transpose()? else { return Ok(Revoked::Unknown) };
             let Some(next) = listed.key.revoked(self.now()) else { return Ok(Revoked::Already) };
-            if self.replace_listed_key(&listed, &next, AuditAction::ApiKeyRevoke, by).await? {
+            if self.replace_listed_key(&listed, &next, action, by).await? {
                 return Ok(Revoked::Done);
             }
             retries.wait().await?;
         }
     }
 
-    /// Replaces a key and its copy, if the key is still as it was listed. The table refuses a revoked or expired key at once; a
+    /// Replaces a key or a session and its copy, if it is still as it was listed. The table refuses a revoked or expired key at once; a
     /// function that has it in memory refuses it within 30 s. Returns `false` if the key was changed or deleted since. One round
     /// trip, 6 write units.
     pub async fn replace_listed_key(
@@ -166,7 +186,7 @@ impl Store {
         action: AuditAction,
         by: &Author,
     ) -> Result<bool, StoreError> {
-        let [row, copy] = rows(sha256_hex, next)?;
+        let (row, copy) = (key_row(sha256_hex, next)?, key_copy(sha256_hex, next)?);
         let changed = [("name", seen.name != next.name), ("expiresAt", seen.expires_at != next.expires_at)];
         let fields: Vec<&str> =
             changed.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field).collect();
@@ -228,7 +248,7 @@ pub struct ListedKey {
 }
 
 impl ListedKey {
-    fn of(copy: Item) -> Result<Self, StoreError> {
+    pub(super) fn of(copy: Item) -> Result<Self, StoreError> {
         let sha256_hex = text(&copy, SHA256).to_owned();
         Ok(Self { key: read(copy)?, sha256_hex })
     }
@@ -247,16 +267,27 @@ const COPIES: List<ApiKey> = List {
 /// The attribute of a copy that names the key's row.
 const SHA256: &str = "sha256";
 
-/// The row by which the authenticator finds the key, and its copy.
-fn rows(sha256_hex: &str, api_key: &ApiKey) -> Result<[Item; 2], StoreError> {
-    let mut copy = row(keys::api_key_copy(api_key.workspace_id, api_key.id), "apiKeyCopy", api_key)?;
+/// The row by which the authenticator finds the key.
+pub(super) fn key_row(sha256_hex: &str, api_key: &ApiKey) -> Result<Item, StoreError> {
+    Ok(until_shown(row(keys::api_key(sha256_hex), "apiKey", api_key)?, api_key))
+}
+
+/// The copy of a key or a session. A link has none: nothing lists links.
+pub(super) fn key_copy(sha256_hex: &str, api_key: &ApiKey) -> Result<Item, StoreError> {
+    let place = match api_key.kind {
+        KeyKind::Key => keys::api_key_copy(api_key.workspace_id, api_key.id),
+        KeyKind::Session(_) | KeyKind::Link(_) => keys::session_copy(api_key.workspace_id, api_key.id),
+    };
+    let mut copy = row(place, "apiKeyCopy", api_key)?;
     copy.insert(SHA256.to_owned(), s(sha256_hex));
-    let row = row(keys::api_key(sha256_hex), "apiKey", api_key)?;
-    let expiring = |row| match api_key.shown_until() {
+    Ok(until_shown(copy, api_key))
+}
+
+fn until_shown(row: Item, api_key: &ApiKey) -> Item {
+    match api_key.shown_until() {
         Some(until) => expiring(row, until, Some(Duration::ZERO)),
         None => row,
-    };
-    Ok([row, copy].map(expiring))
+    }
 }
 
 /// The result of a revocation.
@@ -270,7 +301,7 @@ pub enum Revoked {
     Unknown,
 }
 
-/// `<sha256>` / `K`, and its copy `W#I` / key id with `sha256`.
+/// `<sha256>` / `K`, and its copy with `sha256`: `W#I` / key id, or `W#S` / session id.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "ApiKey", rename_all = "camelCase")]
 struct ApiKeyRow {
@@ -279,10 +310,14 @@ struct ApiKeyRow {
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
     name: String,
+    #[serde(flatten, with = "fields::Shaped::<KindFields>")]
+    kind: KeyKind,
     #[serde(with = "scope_words")]
     scopes: Scopes,
     #[serde(flatten, with = "RateFields")]
     rate: RateLimit,
+    #[serde(with = "fields::text")]
+    bucket: KeyId,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::Shaped::<ActorShape>")]
@@ -313,11 +348,14 @@ struct ActorShape {
     #[serde(rename = "type")]
     kind: String,
     id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
 }
 
 impl From<&Actor> for ActorShape {
     fn from(actor: &Actor) -> Self {
-        Self { kind: actor.kind().to_owned(), id: actor.id() }
+        let subject = actor.subject().map(str::to_owned);
+        Self { kind: actor.kind().to_owned(), id: actor.id(), subject }
     }
 }
 
@@ -325,7 +363,7 @@ impl TryFrom<ActorShape> for Actor {
     type Error = Unfit;
 
     fn try_from(stored: ActorShape) -> Result<Self, Unfit> {
-        Self::parse(&stored.kind, &stored.id)
+        Self::parse(&stored.kind, &stored.id, stored.subject)
     }
 }
 

@@ -118,12 +118,19 @@ struct AuthorFields {
     actor_type: String,
     actor_id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    actor_subject: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
 }
 
 impl From<&Author> for AuthorFields {
     fn from(Author { actor, request_id }: &Author) -> Self {
-        Self { actor_type: actor.kind().to_owned(), actor_id: actor.id(), request_id: request_id.clone() }
+        Self {
+            actor_type: actor.kind().to_owned(),
+            actor_id: actor.id(),
+            actor_subject: actor.subject().map(str::to_owned),
+            request_id: request_id.clone(),
+        }
     }
 }
 
@@ -131,7 +138,7 @@ impl TryFrom<AuthorFields> for Author {
     type Error = Unfit;
 
     fn try_from(stored: AuthorFields) -> Result<Self, Unfit> {
-        let actor = Actor::parse(&stored.actor_type, &stored.actor_id)?;
+        let actor = Actor::parse(&stored.actor_type, &stored.actor_id, stored.actor_subject)?;
         Ok(Self { actor, request_id: stored.request_id })
     }
 }

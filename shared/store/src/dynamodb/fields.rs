@@ -33,8 +33,8 @@ use domain::{
     ConversationStatus, DeliveryState, Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId,
     EventType, ExternalId, FileType, JobId, JobState, KeyId, Language, LeadId, LeadState, MediaDigest,
     MediaId, MergeState, MessageBody, MessageId, MessageStatus, PersonJobId, PersonName, PhoneKey,
-    ProviderAppId, ProviderUserId, Secret, SelfService, Slot, TeamId, TemplateId, Timestamp, Unfit, UserId,
-    UserStatus, WaId, WebOrigin, WorkspaceId,
+    ProviderAppId, ProviderUserId, Role, Secret, SelfService, Slot, TeamId, TemplateId, Timestamp, Unfit,
+    UserId, UserStatus, WaId, WebOrigin, WorkspaceId,
 };
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -127,7 +127,7 @@ fields! {
         DisabledReason Email ErasureState EventType ExternalId FileKind FileMissing FileName FileType Forwarded
         JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus MessageType
         OpenContent Override ParameterFormat ParameterValue PersonName PricedBy Provider ProviderAppId ProviderUserId
-        ReferralField SaidBy SelfService SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin;
+        ReferralField Role SaidBy SelfService SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin;
     Self::parse, expose => ReceiverKey SigningSecret;
     Self::parse, to_string => Threshold;
     |text| Ok(Self::of(text)), as_str => PartError PhoneKey;

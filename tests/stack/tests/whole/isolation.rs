@@ -401,6 +401,8 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     let my_closed = stack.console(&my_closed);
     let key = ["key", "create", "--workspace", &theirs.id, "--name", "theirs", "--scope", "users:read"];
     let key = create(&stack, &key, "keyId");
+    let started = stack.api(Method::POST, &theirs, "/sessions", Some(json!({}))).await;
+    let session = started.json["session"]["id"].as_str().expect("a session").to_owned();
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11".to_owned();
 
     // One row for each place where a request may have an id: the request with the foreign id and with an unknown one.
@@ -463,6 +465,15 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
             None,
             404,
         ),
+        (
+            "end session",
+            Method::DELETE,
+            format!("/sessions/{session}"),
+            format!("/sessions/{random}"),
+            None,
+            None,
+            404,
+        ),
         get("audit log by actor", "/audit-log?actorId=", &key, &random, 200),
         get("audit log by subject", "/audit-log?subjectId=", &key, &random, 200),
         get("owner filter", "/contacts?owner=", "eve.agent@example.com", "nobody@example.com", 200),
@@ -483,7 +494,10 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     assert_eq!(contacts.json["contacts"].as_array().unwrap().len(), 1);
     let keys = stack.api(Method::GET, &mine, "/api-keys", None).await;
     assert!(!keys.text.contains(&key) && keys.json["apiKeys"].as_array().unwrap().len() == 1);
+    let sessions = stack.api(Method::GET, &mine, "/sessions", None).await;
+    assert!(!sessions.text.contains(&session), "{}", sessions.text);
     keys_are_made_changed_and_revoked(&stack, &mine).await;
+    a_link_leads_to_a_session(&stack, &mine, &theirs).await;
     let theirs_now = stack.api(Method::GET, &theirs, &format!("/contacts/{contact}"), None).await;
     assert_eq!(theirs_now.json["firstName"], "Eve", "the other workspace must not change");
 
@@ -503,6 +517,30 @@ async fn keys_are_made_changed_and_revoked(stack: &Stack, mine: &Workspace) {
     let log = stack.api(Method::GET, mine, "/audit-log?action=api_key.revoke", None).await;
     let (entry, key) = (&log.json["entries"][0], &made.json["id"]);
     assert_eq!((&entry["subject"]["id"], &entry["actor"]["type"]), (key, &json!("KEY")));
+}
+
+/// A link starts one session in its own workspace, which ends when its user signs out.
+async fn a_link_leads_to_a_session(stack: &Stack, mine: &Workspace, theirs: &Workspace) {
+    let link = stack.api(Method::POST, mine, "/portal-links", Some(json!({"role": "VIEWER"}))).await;
+    assert_eq!(link.status, 201, "{}", link.text);
+    let url = link.json["url"].as_str().expect("a URL");
+    let token = url.rsplit('/').next().expect("a token").to_owned();
+    let elsewhere = Workspace { id: theirs.id.clone(), key: token.clone() };
+    let refused = stack.api(Method::POST, &elsewhere, "/sessions", Some(json!({}))).await;
+    assert_eq!(refused.status, 403);
+    let here = Workspace { id: mine.id.clone(), key: token };
+    let started = stack.api(Method::POST, &here, "/sessions", Some(json!({}))).await;
+    assert_eq!(started.status, 201, "{}", started.text);
+    let again = stack.api(Method::POST, &here, "/sessions", Some(json!({}))).await;
+    assert_eq!((again.status, &again.text), (403, &refused.text), "one answer for every reason");
+    let key = started.json["apiKey"].as_str().expect("a key").to_owned();
+    let visitor = Workspace { id: mine.id.clone(), key };
+    let own = stack.api(Method::GET, &visitor, "/session", None).await;
+    assert_eq!((own.status, &own.json["role"]), (200, &json!("VIEWER")));
+    let beyond = stack.api(Method::GET, &visitor, "/contacts", None).await;
+    assert_eq!((beyond.status, &beyond.text), (403, &refused.text));
+    let ended = stack.api(Method::DELETE, &visitor, "/session", None).await;
+    assert_eq!((ended.status, ended.text.as_str()), (204, ""));
 }
 
 async fn wrong_keys_are_answered_alike(stack: &Stack, mine: &Workspace, theirs: &Workspace, random: &str) {

@@ -25,6 +25,7 @@ mod merges;
 mod opt_outs;
 mod page;
 mod persons;
+mod portals;
 mod providers;
 mod received;
 mod tables;

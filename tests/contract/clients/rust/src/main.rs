@@ -42,11 +42,8 @@ impl Stack {
     fn read() -> Result<Self, Failed> {
         let values: Value = serde_json::from_str(&std::env::var("CLIENT_STACK")?)?;
         let text = |field: &str| values[field].as_str().unwrap_or_default();
-        let mut headers = HeaderMap::new();
-        headers.insert("x-api-key", HeaderValue::from_str(text("apiKey"))?);
-        let with_key = reqwest::Client::builder().default_headers(headers).build()?;
         Ok(Self {
-            integrations: Client::new_with_client(text("baseUrl"), with_key),
+            integrations: integrations(text("baseUrl"), text("apiKey"))?,
             capture: Client::new(text("captureUrl")),
             plain: reqwest::Client::new(),
             workspace: text("workspaceId").parse()?,
@@ -54,9 +51,20 @@ impl Stack {
         })
     }
 
+    /// The Integrations API for a caller with this key.
+    fn with_key(&self, key: &str) -> Result<Client, Failed> {
+        integrations(self.text("baseUrl"), key)
+    }
+
     fn text(&self, field: &str) -> &str {
         self.values[field].as_str().unwrap_or_default()
     }
+}
+
+fn integrations(base_url: &str, key: &str) -> Result<Client, Failed> {
+    let mut headers = HeaderMap::new();
+    headers.insert("x-api-key", HeaderValue::from_str(key)?);
+    Ok(Client::new_with_client(base_url, reqwest::Client::builder().default_headers(headers).build()?))
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -68,6 +76,7 @@ async fn main() -> Result<(), Failed> {
     messages(&stack, conversation).await?;
     templates(&stack).await?;
     access(&stack).await?;
+    portal_access(&stack).await?;
     lead_capture(&stack).await
 }
 
@@ -230,6 +239,30 @@ async fn access(stack: &Stack) -> Result<(), Failed> {
     let request = integrations.list_audit_log().workspace_id(*workspace).subject_id(id.to_string());
     let log = parsed("listAuditLog", request.action(types::AuditAction::ApiKeyRevoke).send().await?, 200);
     assert_eq!(log.entries.len(), 1);
+    Ok(())
+}
+
+/// A link to the portal, the session that it starts, and its end.
+async fn portal_access(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let own = parsed("getSession", integrations.get_session().workspace_id(*workspace).send().await?, 200);
+    assert_eq!(own.kind, types::OwnSessionKind::Key);
+    let wanted: types::PortalLinkCreate = body(json!({"role": "VIEWER", "subject": "ana"}))?;
+    let request = integrations.create_portal_link().workspace_id(*workspace).body(wanted);
+    let link = parsed("createPortalLink", request.send().await?, 201);
+    let token = link.url.split('/').find(|part| part.starts_with("msk_")).ok_or("a token is expected")?;
+    let guest = stack.with_key(token)?;
+    let wanted: types::SessionStart = body(json!({}))?;
+    let request = guest.start_session().workspace_id(*workspace).body(wanted);
+    let begun = parsed("startSession", request.send().await?, 201);
+    let visitor = stack.with_key(&begun.api_key)?;
+    parsed("endSession", visitor.end_session().workspace_id(*workspace).send().await?, 204);
+    let request = integrations.list_sessions().workspace_id(*workspace).page_size(100);
+    let page = parsed("listSessions", request.send().await?, 200);
+    let ended = page.sessions.iter().find(|session| session.id == begun.session.id);
+    assert!(ended.is_some_and(|session| session.revoked_at.is_some()));
+    let request = integrations.revoke_session().workspace_id(*workspace).session_id(begun.session.id);
+    parsed("revokeSession", request.send().await?, 204);
     Ok(())
 }
 
