@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use crate::edits::{Edit, Edits};
 use crate::phones::canonical;
-use crate::rows::{of_key, text};
+use crate::rows::{id_of, of_key, text};
 use crate::simulation::Simulation;
 use crate::tenant::{Tenant, is_of};
 
@@ -519,9 +519,4 @@ impl Simulation {
         self.breaks(format!("the list of {function} does not end"));
         ids
     }
-}
-
-/// The id of a row. The id of a contact is only in its key.
-fn id_of(row: &Value) -> Option<&str> {
-    text(&row["id"]).or_else(|| of_key(row))
 }

@@ -14,12 +14,13 @@ use crate::customers::is_customer;
 use crate::files::unsigned;
 use crate::merges::may_merge;
 use crate::persons::NUMBER;
+use crate::random::Random;
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
 
 impl Simulation {
-    /// Starts all clients. [`Simulation::join`] waits for those named `client`.
-    pub(crate) fn start_clients(self: &Rc<Self>) {
+    /// Starts all clients. [`Simulation::join`] waits for those named `client`. `of_former` decides who had a number before.
+    pub(crate) fn start_clients(self: &Rc<Self>, of_former: &Random) {
         for tenant in 0..self.tenants.len() {
             for _ in 0..*self.random.one_of(&[1, 1, 2]) {
                 let (this, steps) = (self.clone(), self.random.within(2, 5));
@@ -30,7 +31,7 @@ impl Simulation {
             let (this, steps) = (self.clone(), self.random.below(4));
             self.spawn("client", async move { this.customers(tenant, steps).await });
         }
-        self.start_persons();
+        self.start_persons(of_former);
         self.start_crowds();
         let this = self.clone();
         self.spawn("webhooks", async move { this.report_webhooks().await });

@@ -15,6 +15,7 @@ use tokio::time::sleep;
 use crate::order::Order;
 use crate::queues::QUEUES;
 use crate::random::Random;
+use crate::taken::Taken;
 use crate::trace::Trace;
 
 tokio::task_local! {
@@ -131,6 +132,8 @@ pub(crate) struct Faults {
     written: Mutex<Vec<(tokio::time::Instant, Value)>>,
     /// What was recorded about choices and calls, once the world follows it.
     order: Arc<Mutex<Option<Order>>>,
+    /// What jobs about persons wrote, once the world follows it.
+    taken: Arc<Mutex<Option<Taken>>>,
 }
 
 impl Faults {
@@ -145,12 +148,20 @@ impl Faults {
             happened: AtomicU64::new(0),
             written: Mutex::default(),
             order: Arc::default(),
+            taken: Arc::default(),
         }
     }
 
-    /// From now on the order of what is recorded is known.
-    pub(crate) fn follow(&self, order: Order) {
+    /// From now on the order of what is recorded is known, and what jobs about persons write.
+    pub(crate) fn follow(&self, order: Order, taken: Taken) {
         *self.order.lock().unwrap_or_else(PoisonError::into_inner) = Some(order);
+        *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
+    }
+
+    /// The rows that jobs about persons wrote.
+    pub(crate) fn taken(&self) -> Vec<Value> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.as_ref().map(|taken| taken.rows().to_vec()).unwrap_or_default()
     }
 
     /// Asks what was recorded.
@@ -242,6 +253,12 @@ impl Faults {
     }
 }
 
+fn told(taken: &Mutex<Option<Taken>>, what: fn(&mut Taken)) {
+    if let Some(taken) = taken.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        what(taken);
+    }
+}
+
 /// How long an index does not show a row that was written.
 const LAG: Duration = Duration::from_secs(3);
 
@@ -307,11 +324,16 @@ impl Turns for Faults {
         self.wrote(operation, body);
         let (dying, trace, listeners) = (who.clone(), self.trace.clone(), self.listeners(operation, body));
         let order = changes_choices_or_messages(operation, body).then(|| self.order.clone());
+        let taken = Taken::is_write(&who.name, operation).then(|| self.taken.clone());
+        let of_others = taken.clone();
         Turn {
             before: async move {
                 sleep(before).await;
                 if dies == Some(false) {
                     dying.die::<()>().await;
+                }
+                if let Some(taken) = of_others {
+                    told(&taken, Taken::skip);
                 }
             }
             .boxed(),
@@ -327,6 +349,9 @@ impl Turns for Faults {
                     && let Some(order) = order.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
                 {
                     order.read();
+                }
+                if let Some(taken) = taken {
+                    told(&taken, Taken::keep);
                 }
                 async move {
                     if dies == Some(true) {

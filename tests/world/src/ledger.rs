@@ -108,6 +108,8 @@ pub(crate) struct Person {
     pub(crate) files: Vec<String>,
     pub(crate) conversation: Option<String>,
     pub(crate) contact: Option<String>,
+    /// The contact who had the number before, and its conversation.
+    pub(crate) former: Vec<String>,
     /// Whether the operator began to erase the person.
     pub(crate) is_erased: bool,
 }

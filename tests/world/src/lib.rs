@@ -33,6 +33,7 @@ mod sent;
 mod settings;
 mod simulation;
 mod sqs;
+mod taken;
 mod tenant;
 mod times;
 mod trace;
@@ -51,6 +52,7 @@ use crate::order::Order;
 use crate::random::{Random, RandomIds};
 use crate::receivers::Receivers;
 use crate::simulation::Simulation;
+use crate::taken::Taken;
 use crate::tenant::Tenant;
 use crate::trace::Trace;
 use crate::whatsapp::WhatsApp;
@@ -116,7 +118,7 @@ async fn live(options: &Options) -> Report {
     let faults = Arc::new(Faults::new(random.clone(), trace.clone(), levels));
 
     let world = World::over(TestDb::simulated()).await;
-    faults.follow(Order::of(&world.db));
+    faults.follow(Order::of(&world.db), Taken::of(&world.db));
     for safeguard in &options.without {
         world.db.remove_safeguard(safeguard);
     }
@@ -153,7 +155,7 @@ async fn live(options: &Options) -> Report {
         begun, random, trace, faults, world, sqs, bucket, whatsapp, receivers, machines, tenants, versions,
     );
     simulation.start();
-    simulation.start_clients();
+    simulation.start_clients(&Random::new(options.seed.rotate_left(16)));
     simulation.start_merges(&Random::new(!options.seed));
     simulation.start_customers(&Random::new(options.seed.rotate_left(32)));
     simulation.start_operators();

@@ -1,5 +1,6 @@
 //! A person whom the operator erases in the end: nothing of them is left.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -11,29 +12,55 @@ use store::Table;
 use tokio::time::sleep;
 
 use crate::commands::Ran;
+use crate::random::Random;
+use crate::rows::{id_of, text};
 use crate::simulation::Simulation;
-use crate::tenant::Tenant;
+use crate::tenant::{Tenant, is_of};
 
 /// The number of the person, who is a customer of both tenants.
 pub(crate) const NUMBER: &str = "+34600777880";
+/// The number of somebody who had that number before.
+const OTHER_NUMBER: &str = "+34600777881";
 
 impl Simulation {
-    /// In some worlds, a tenant deals with a person whom it may have to erase.
-    pub(crate) fn start_persons(self: &Rc<Self>) {
+    /// In some worlds, a tenant deals with a person whom it may have to erase. Somebody else may have had the number before.
+    pub(crate) fn start_persons(self: &Rc<Self>, of_former: &Random) {
         for tenant in 0..self.tenants.len() {
             let (appears, is_erased) = (self.random.happens(200), self.random.happens(800));
+            let has_former = of_former.happens(400);
             let this = self.clone();
             self.spawn("client", async move {
                 let tenant = &this.tenants[tenant];
+                let appears = appears && (!has_former || this.gives_up_number(tenant).await);
                 if appears {
                     this.deals_with_person(tenant).await;
                 }
                 if appears && is_erased {
                     this.pause().await;
+                    this.exports(tenant).await;
                     this.erases(tenant).await;
                 }
             });
         }
+    }
+
+    /// Somebody is dialled at the number, and moves to another one. Returns whether that is certain.
+    async fn gives_up_number(&self, tenant: &Tenant) -> bool {
+        let (name, body) = self.opening(tenant, NUMBER);
+        tenant.ledger.borrow_mut().opened.insert(name.clone(), None);
+        let event = self.keyed(tenant.event("conversations-create.json").body(&body));
+        let answer = self.persists("conversations", event, true).await;
+        let Some(conversation) = answer.and_then(|answer| self.is_opened(tenant, &name, &answer)) else {
+            return false;
+        };
+        self.say(tenant, &conversation).await;
+        let found = self.contacts(tenant, &[("search", NUMBER)]).await;
+        let Some(contact) = found.first().and_then(|contact| contact["id"].as_str()) else { return false };
+        let body = json!({ "cellphone": OTHER_NUMBER });
+        let event = tenant.event("contacts-update.json").path("contactId", contact).body(&body);
+        let answer = self.persists("contacts", event, false).await;
+        tenant.ledger.borrow_mut().person.former = vec![contact.to_owned(), conversation];
+        answer.is_some_and(|answer| answer.status == 200)
     }
 
     /// What is known about the person comes from everywhere: conversation, messages, files, customer, contact and lead.
@@ -79,6 +106,29 @@ impl Simulation {
             let mut ledger = tenant.ledger.borrow_mut();
             ledger.person.words.extend([name, email, id]);
             ledger.person.contact = Some(contact.to_owned());
+        }
+    }
+
+    /// An export of the person has no word of others: of customers, of the former holder of the number, of other conversations.
+    async fn exports(&self, tenant: &Tenant) {
+        let folder = std::env::temp_dir().join(format!("world-export-{:x}", self.random.next()));
+        let output = folder.display().to_string();
+        let ran =
+            self.command(tenant, &["person", "export", "--cellphone", NUMBER, "--output", &output]).await;
+        let exported = std::fs::read_to_string(folder.join("person.json"));
+        let removed = std::fs::remove_dir_all(&folder);
+        let (Ran::Done(_), Ok(exported), Ok(())) = (ran, exported, removed) else { return };
+        let ledger = tenant.ledger.borrow().clone();
+        let own = |word: &&String| ledger.person.words.contains(word);
+        let others = ledger.posted.keys().chain(ledger.opened.keys()).chain(&ledger.inbound);
+        let others = others.chain(ledger.changes.iter().map(|(_, _, value)| value)).filter(|word| !own(word));
+        let numbers = ledger.customers.iter().flat_map(|customer| customer.phone.forms());
+        let numbers: Vec<String> = numbers.chain([OTHER_NUMBER.to_owned()]).collect();
+        let ids = ledger.person.former.iter();
+        for word in
+            others.chain(&numbers).chain(ids).filter(|word| exported.contains(word.trim_start_matches('+')))
+        {
+            self.breaks(format!("the export of a person of tenant {} has {word}", tenant.number));
         }
     }
 
@@ -136,6 +186,28 @@ impl Simulation {
         true
     }
 
+    /// Each write of an erasure was to a row of a contact that the erasure names, whoever else has or had the number. The
+    /// contacts of merges are not strangers to jobs, so their rows are passed over.
+    async fn check_taken(&self, tenant: &Tenant) {
+        let erasures = self.world.db.store().erasures(tenant.workspace).await.unwrap_or_default();
+        let mut named: BTreeSet<String> =
+            erasures.iter().flat_map(|erasure| &erasure.contacts).map(ToString::to_string).collect();
+        let rows = self.world.db.rows(Table::Contacts);
+        let contacts: BTreeSet<&str> =
+            rows.iter().filter(|row| row["sk"]["S"] == "C" && is_of(row, tenant)).filter_map(id_of).collect();
+        let merged = rows.iter().filter(|row| !row["mergedInto"].is_null());
+        named.extend(
+            merged.flat_map(|row| [id_of(row), text(&row["mergedInto"])]).flatten().map(str::to_owned),
+        );
+        for row in self.faults.taken().iter().filter(|row| is_of(row, tenant)) {
+            let written = row.to_string();
+            let stranger = contacts.iter().find(|id| !named.contains(**id) && written.contains(**id));
+            if let Some(stranger) = stranger.filter(|_| !named.iter().any(|id| written.contains(id))) {
+                self.breaks(format!("an erasure wrote a row of {stranger}, whom nobody named: {written}"));
+            }
+        }
+    }
+
     /// Nothing is left of a person who was erased: neither in a row nor in the bucket, and the API does not know them.
     pub(crate) async fn check_person(&self, tenant: &Tenant) {
         let person = tenant.ledger.borrow().person.clone();
@@ -143,17 +215,22 @@ impl Simulation {
             return;
         }
         let digits = NUMBER.trim_start_matches('+').to_owned();
-        let words: Vec<String> = person.words.iter().cloned().chain([digits]).collect();
+        let words: Vec<String> = person.words.iter().cloned().chain([digits.clone()]).collect();
         let workspace = tenant.workspace.to_string();
         for table in Table::ALL {
             for row in self.world.db.rows(table) {
                 let text = readable(&row);
-                let found = words.iter().find(|word| text.contains(word.as_str()));
+                // Rows of a former holder say when the number was theirs.
+                let is_former = person.former.iter().any(|former| text.contains(former));
+                let is_left =
+                    |word: &&String| text.contains(word.as_str()) && !(is_former && **word == digits);
+                let found = words.iter().find(is_left);
                 if let Some(word) = found.filter(|_| text.contains(&workspace)) {
                     self.breaks(format!("{word} of an erased person is left in {table:?}: {text}"));
                 }
             }
         }
+        self.check_taken(tenant).await;
         for file in &person.files {
             let media = MediaId::parse(file).expect("an id");
             if self.bucket.holds(tenant.workspace, media) {
