@@ -44,6 +44,8 @@ def pytest(folder):
 
 
 SPELLING = ("spelling", [TYPOS])
+# The document of the portal is committed. `make check` works on machines without Node.
+PORTAL = ("document of the portal", [sys.executable, "tests/portal.py"])
 FORMAT = ("format", ["cargo", "fmt", "--all", "--check"])
 LINTS = ("lints", ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"])
 CRATES = ("tests of the crates", tests_of_crates("not package(stack-tests)", "--exclude=stack-tests", "--all-targets"))
@@ -53,10 +55,11 @@ WHOLE_STACK = (
     tests_of_crates("package(stack-tests)", *(f"--test={name}" for name in TESTS_OF_THE_STACK)),
 )
 STEPS = {
-    "check": [SPELLING, FORMAT, LINTS, CRATES],
+    "check": [SPELLING, FORMAT, PORTAL, LINTS, CRATES],
     "test": [
         SPELLING,
         FORMAT,
+        (PORTAL[0], [*PORTAL[1], "build"]),
         ("bare machine", pytest("machine")),
         ("template", pytest("template")),
         ("openapi.yaml", pytest("contract")),

@@ -241,6 +241,7 @@ ROUTES = {
         ("delete", f"{WORKSPACE}/sessions/{{sessionId}}"): "access",
         ("post", f"{WORKSPACE}/portal-links"): "access",
         ("get", f"{WORKSPACE}/audit-log"): "access",
+        ("get", "/portal"): "portal",
         ("get", "/portal/{file}"): "portal",
         ("post", f"{WORKSPACE}/files"): "files",
         ("get", f"{WORKSPACE}/files/{{mediaId}}"): "files",

@@ -29,7 +29,7 @@ CHANGED = (
 try:
     from ministack import app as gateway
     from ministack.core import iam_actions, iam_evaluator, lambda_runtime, router
-    from ministack.services import lambda_svc
+    from ministack.services import apigateway_v1, lambda_svc
 except ImportError as error:
     sys.exit(CHANGED.format(error.name))
 
@@ -47,6 +47,7 @@ def main():
     count_loopback_as_tls()
     allow_batches_like_single_messages()
     read_concurrency_as_a_number()
+    name_the_host_of_an_api()
     keep_function_logs(options.logs)
     refuse_pages({int(options.port), int(options.proxy_port)})
     refuse_pages_at_runtime_apis()
@@ -118,6 +119,19 @@ def read_concurrency_as_a_number():
         return allowed({**esm, "ScalingConfig": scaling}, *arguments, **named_arguments)
 
     lambda_svc._sqs_esm_concurrency = allowed_by_number
+
+
+def name_the_host_of_an_api():
+    """Behind AWS's gateway a function learns at which host it was called. With the path of the API added, the name leads back here."""
+    build = expected(apigateway_v1, "_build_lambda_event_v1", ["api_id", "headers"])
+
+    def build_with_host(api_id, *arguments, **named_arguments):
+        event = build(api_id, *arguments, **named_arguments)
+        host = {name.lower(): value for name, value in event["headers"].items()}["host"].replace("localhost:", "127.0.0.1:")
+        event["requestContext"]["domainName"] = f"{host}/_aws/execute-api/{api_id}"
+        return event
+
+    apigateway_v1._build_lambda_event_v1 = build_with_host
 
 
 def keep_function_logs(folder):

@@ -1,0 +1,491 @@
+// The portal: every page in both languages, light and dark, on a phone and a desktop; signing in and out; what goes wrong.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+
+import { violations } from './axe.js';
+import { launch, look, stack, until, workspace } from './stack.js';
+
+const PORTAL = `${stack.baseUrl}/portal/index.html`;
+const API = `${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}`;
+const DOCUMENT = new URL('../../functions/portal/pages/index.html', import.meta.url);
+const PAGES = ['conversations', 'contacts', 'templates', 'attributes', 'api-keys', 'portal-access', 'audit-log'];
+const WORDS = {
+  en: { signIn: 'Sign in', workspaceId: 'Workspace ID', key: 'API key', conversations: 'Conversations', empty: 'There is no contact yet.', again: 'Try again' },
+  es: { signIn: 'Iniciar sesión', workspaceId: 'ID del espacio de trabajo', key: 'Clave de API', conversations: 'Conversaciones', empty: 'Todavía no hay contactos.', again: 'Intentar de nuevo' },
+};
+
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser?.close());
+
+async function api(method, path, body, key = workspace.apiKey) {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+  const answer = await fetch(API + path, { method, headers, body: body && JSON.stringify(body) });
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
+  return answer.status === 204 ? null : answer.json();
+}
+
+/** A tab that complains about errors, violations of the policy and layout shifts. */
+async function tab(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', colorScheme: 'light', ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  await watch(page);
+  return page;
+}
+
+function watch(page) {
+  page.complaints = [];
+  // Refusals of the API are part of some tests.
+  page.on('console', (message) => message.type() === 'error' && !/status of 4\d\d/.test(message.text()) && page.complaints.push(message.text()));
+  page.on('pageerror', (error) => page.complaints.push(String(error)));
+  return page.addInitScript(() => {
+    window.shifts = 0;
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+    }).observe({ type: 'layout-shift', buffered: true });
+    document.addEventListener('securitypolicyviolation', ({ violatedDirective }) => console.error(`policy: ${violatedDirective}`));
+  });
+}
+
+async function signIn(page, language = 'en', key = workspace.apiKey) {
+  const words = WORDS[language];
+  await page.goto(`${PORTAL}#/w/${workspace.workspaceId}`);
+  await page.getByLabel(words.key, { exact: true }).fill(key);
+  await page.getByRole('button', { name: words.signIn }).click();
+  await page.getByRole('banner').getByText(workspace.name ?? 'Aster').first().waitFor();
+}
+
+async function show(page, path) {
+  await page.goto(`${PORTAL}#/w/${workspace.workspaceId}/${path}`);
+  await loaded(page);
+}
+
+/** Waits until nothing on the page holds the place of what is to come. */
+const loaded = (page) => page.waitForFunction(() => document.querySelector('main h1') && !document.querySelector('.bone, [aria-busy=true]'));
+
+const problem = (status, code, title, more = {}) => ({
+  status,
+  contentType: 'application/json',
+  headers: { 'x-request-id': 'request-of-the-test' },
+  body: JSON.stringify({ title, status, code, ...more }),
+});
+
+/** A conversation, a contact and a template of the demo, for the pages of one thing. */
+async function things() {
+  const { conversations } = await api('GET', '/conversations?pageSize=1');
+  const { contacts } = await api('GET', '/contacts?pageSize=1');
+  const { templates } = await api('GET', '/templates?pageSize=1');
+  return [`conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`, `users/${workspace.users[0].id}`];
+}
+
+for (const language of ['en', 'es']) {
+  for (const colorScheme of ['light', 'dark']) {
+    test(`every page breaks no accessibility rule, fits and stays in place, in ${language} and ${colorScheme}`, async () => {
+      const page = await tab({ locale: language, colorScheme });
+      await page.goto(PORTAL);
+      await look(page, `portal-sign-in-${language}-${colorScheme}`);
+      assert.deepEqual(await violations(page), [], 'sign-in');
+      await signIn(page, language);
+      for (const path of [...PAGES, ...(await things()), 'no-such-page']) {
+        await page.setViewportSize({ width: 1280, height: 800 });
+        await page.evaluate(() => (window.shifts = 0));
+        await show(page, path);
+        assert.ok((await page.evaluate(() => window.shifts)) < 0.01, `${path} shifts`);
+        await look(page, `portal-${path.split('/').join('-')}-${language}-${colorScheme}`, false);
+        assert.deepEqual(await violations(page), [], `${path} on a desktop`);
+        await page.setViewportSize({ width: 360, height: 740 });
+        await page.evaluate(() => (window.shifts = 0));
+        await page.reload();
+        await loaded(page);
+        assert.ok((await page.evaluate(() => window.shifts)) < 0.01, `${path} shifts on a phone`);
+        assert.deepEqual(await violations(page), [], `${path} on a phone`);
+        assert.equal(await page.evaluate(() => document.documentElement.lang), language);
+      }
+      assert.deepEqual(page.complaints, []);
+    });
+  }
+}
+
+test('the dialogs break no accessibility rule, and the keyboard opens, leaves and gives back', async () => {
+  const page = await tab();
+  await signIn(page);
+  for (const [path, button] of [
+    ['api-keys', 'Create a key'],
+    ['api-keys', 'API call'],
+    ['portal-access', 'Link for a colleague'],
+  ]) {
+    await show(page, path);
+    const opener = page.getByRole('button', { name: button });
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    assert.ok(await dialog.evaluate((element) => element.contains(document.activeElement)), `${button}: the focus goes in`);
+    assert.deepEqual(await violations(page), [], button);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.ok(await opener.evaluate((element) => element === document.activeElement), `${button}: the focus comes back`);
+  }
+  assert.deepEqual(page.complaints, []);
+});
+
+test('the keyboard reaches everything on a page and leaves it', async () => {
+  const page = await tab();
+  await signIn(page);
+  for (const path of PAGES) {
+    await show(page, path);
+    const expected = await page.evaluate(() => {
+      const all = [...document.querySelectorAll('a[href], button:not(:disabled), input, select, summary, [tabindex="0"]')];
+      return all.filter((element) => element.checkVisibility()).length;
+    });
+    const reached = await page.evaluateHandle(() => new Set());
+    let left = 0;
+    // Once round, from the heading to the heading: the browser's own controls lie between the last and the first.
+    for (let presses = 0; presses < 2 * expected && left < 2; presses++) {
+      await page.keyboard.press('Tab');
+      left += await page.evaluate((reached) => {
+        const now = document.activeElement;
+        if (now === document.body || now === null) return 1;
+        reached.add(now);
+        return 0;
+      }, reached);
+    }
+    assert.ok(left > 0, `${path}: the focus leaves the page`);
+    assert.equal(await page.evaluate((reached) => reached.size, reached), expected, path);
+  }
+  await page.getByText('Skip to content').focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H1');
+});
+
+test('on a phone the menu opens, leads to a page and closes', async () => {
+  const page = await tab({ viewport: { width: 360, height: 740 } });
+  await signIn(page);
+  await show(page, 'contacts');
+  const menu = page.getByRole('button', { name: 'Menu' });
+  assert.equal(await page.getByRole('link', { name: 'Templates' }).isVisible(), false);
+  await menu.click();
+  assert.equal(await menu.getAttribute('aria-expanded'), 'true');
+  await page.getByRole('link', { name: 'Templates' }).click();
+  await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor();
+  assert.equal(await menu.getAttribute('aria-expanded'), 'false');
+});
+
+test('the token of a link leaves the address and the history before the first request', async () => {
+  const { url } = await api('POST', '/portal-links', { role: 'VIEWER', subject: 'vera@example.com' });
+  const token = url.split('/').at(-1);
+  const page = await tab();
+  const addresses = [];
+  page.on('request', (request) => addresses.push([request.url(), page.url()]));
+  await page.goto(PORTAL.replace('index.html', 'reference.html'));
+  addresses.length = 0;
+  await page.goto(url);
+  await page.getByRole('navigation').waitFor();
+  assert.ok(page.url().includes(workspace.workspaceId) && !page.url().includes(token), page.url());
+  for (const [asked, address] of addresses.slice(1)) {
+    assert.ok(!asked.includes(token), asked);
+    assert.ok(!address.includes(token) || asked.endsWith('/portal/index.html'), `${asked} was sent from ${address}`);
+  }
+  const kept = await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, history.state, document.documentElement.outerHTML]));
+  assert.ok(!kept.includes(token));
+  await page.goBack();
+  await page.goForward();
+  assert.ok(!page.url().includes(token), page.url());
+
+  // A viewer is offered nothing that the role does not allow, and the address does not help.
+  await show(page, 'templates');
+  assert.equal(await page.getByRole('banner').getByText('Viewer').count(), 1);
+  assert.equal(await page.getByRole('banner').getByText('vera@example.com').count(), 1);
+  const offered = await page.getByRole('navigation').getByRole('link').allInnerTexts();
+  assert.deepEqual(offered.filter((name) => ['Conversations', 'Contacts', 'API keys', 'Portal access', 'Audit log'].includes(name)), []);
+  await show(page, 'api-keys');
+  await page.getByText('Your role does not allow this.').waitFor();
+
+  // The link was used.
+  const second = await tab();
+  await second.goto(url);
+  await second.getByText('A link works once and only for a short time.').waitFor();
+  assert.deepEqual(await violations(second), []);
+  assert.deepEqual([...page.complaints, ...second.complaints], []);
+});
+
+test('a link that asks to be confirmed is not spent before a press', async () => {
+  const { url } = await api('POST', '/portal-links', { role: 'VIEWER', confirm: true });
+  const page = await tab();
+  const asked = [];
+  page.on('request', (request) => asked.push(request.url()));
+  await page.goto(url);
+  await page.getByText('The link works once.').waitFor();
+  assert.deepEqual(asked.filter((one) => one.includes('/service/')), []);
+  assert.ok(!page.url().includes('msk_'), page.url());
+  assert.deepEqual(await violations(page), []);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('navigation').waitFor();
+});
+
+test('a reload keeps the session, a closed tab forgets it, and signing out ends it', async () => {
+  const page = await tab();
+  await signIn(page);
+  await page.reload();
+  await page.getByRole('navigation').waitFor();
+  const { apiKey } = await page.evaluate(() => JSON.parse(sessionStorage.getItem('portal.session')));
+  assert.notEqual(apiKey, workspace.apiKey, 'the key is exchanged and not kept');
+  const other = await page.context().newPage();
+  await other.goto(page.url());
+  await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+  assert.equal(await other.evaluate(() => Object.keys({ ...localStorage }).includes('portal.session')), false);
+
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('You are signed out.').waitFor();
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await until('the session is refused', async () => (await fetch(`${API}/session`, { headers: { 'x-api-key': apiKey } })).status === 403);
+});
+
+test('a page that may not store anything still signs in', async () => {
+  const page = await tab();
+  await page.addInitScript(() => {
+    for (const name of ['sessionStorage', 'localStorage']) {
+      Object.defineProperty(window, name, { get: () => { throw new DOMException('forbidden', 'SecurityError'); } });
+    }
+  });
+  await signIn(page);
+  await show(page, 'contacts');
+  assert.deepEqual(page.complaints, []);
+});
+
+test('an ended session leads to the sign-in page and back to the page that was asked for', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'contacts');
+  await page.route('**/service/**', (route) => route.fulfill(problem(403, 'SERVICE_CORE_0301', 'Forbidden')));
+  await page.getByRole('link', { name: 'Templates' }).click();
+  await page.getByText('Your session has ended. Sign in again.').waitFor();
+  assert.deepEqual(await violations(page), []);
+  await page.unroute('**/service/**');
+  await page.getByLabel('API key', { exact: true }).fill(workspace.apiKey);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor();
+});
+
+test('a refusal of a session that lives says that the role does not allow it', async () => {
+  const page = await tab();
+  await signIn(page);
+  await page.route('**/contacts?**', (route) => route.fulfill(problem(403, 'SERVICE_CORE_0301', 'Forbidden')));
+  await page.route('**/contacts', (route) => route.fulfill(problem(403, 'SERVICE_CORE_0301', 'Forbidden')));
+  await show(page, 'contacts');
+  await page.getByText('Your role does not allow this.').waitFor();
+});
+
+test('a wrong key is refused without a hint', async () => {
+  const page = await tab();
+  await page.goto(`${PORTAL}#/w/${workspace.workspaceId}`);
+  await page.getByLabel('API key', { exact: true }).fill('msk_wrong');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('alert').waitFor();
+  assert.match(await page.getByRole('alert').innerText(), /not accepted[\s\S]*SERVICE_CORE_0301/);
+  assert.deepEqual(await violations(page), []);
+});
+
+for (const language of ['en', 'es']) {
+  test(`empty, failed and slow lists say so, in ${language}`, async () => {
+    const words = WORDS[language];
+    const page = await tab({ locale: language });
+    await signIn(page, language);
+    let answer = (route) => route.fulfill({ status: 200, contentType: 'application/json', body: '{"contacts":[],"cursor":""}' });
+    await page.route(/\/contacts(\?|$)/, (route) => answer(route));
+    await show(page, 'contacts');
+    await page.getByText(words.empty).waitFor();
+    assert.deepEqual(await violations(page), [], 'empty');
+
+    answer = (route) => route.fulfill(problem(503, 'SERVICE_CORE_0503', 'Service Unavailable'));
+    await page.reload();
+    await page.getByRole('alert').waitFor();
+    assert.match(await page.getByRole('alert').innerText(), /SERVICE_CORE_0503 · X-Request-Id request-of-the-test/);
+    assert.deepEqual(await violations(page), [], 'failed');
+
+    answer = (route) => route.abort();
+    await page.getByRole('button', { name: words.again }).click();
+    await page.getByText(language === 'en' ? 'The service did not answer' : 'El servicio no respondió').waitFor();
+
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    answer = async (route) => {
+      await held;
+      await route.continue();
+    };
+    await page.getByRole('button', { name: words.again }).click();
+    await page.locator('.bone').first().waitFor();
+    assert.deepEqual(await violations(page), [], 'loading');
+    release();
+    await loaded(page);
+    assert.ok((await page.getByRole('row').count()) > 1);
+  });
+}
+
+test('what customers write is text and nothing else', async () => {
+  const page = await tab();
+  await signIn(page);
+  const evil = `<img src=x onerror=alert(1)><script>alert(2)</script> \u202Eright to left\u2066 \u0007`;
+  const contact = {
+    ...(await api('GET', '/contacts?pageSize=1')).contacts[0],
+    firstName: evil,
+    lastName: '\uD800 alone',
+    email: 'x'.repeat(254),
+    externalId: 'y'.repeat(256 * 1024),
+  };
+  page.on('dialog', (dialog) => page.complaints.push(dialog.message()));
+  await page.route(/\/contacts(\?|$)/, (route) => route.fulfill({ json: { contacts: [contact], cursor: '' } }));
+  await page.route(/\/contacts\/[^/]+$/, (route) => route.fulfill({ body: JSON.stringify(contact), contentType: 'application/json' }));
+  await show(page, 'contacts');
+  const name = page.getByRole('row').nth(1).getByRole('link');
+  assert.match(await name.innerText(), /<img src=x onerror=alert\(1\)><script>.*\\u202eright to left\\u2066 \\u0007/);
+  assert.match(await name.innerText(), /\\ud800 alone/);
+  await look(page, 'portal-hostile', false);
+  await name.click();
+  await page.getByText('y'.repeat(100)).waitFor();
+  await look(page, 'portal-hostile-one', false);
+  assert.equal(await page.locator('main img, main script').count(), 0);
+  const thrown = await page.evaluate(() => {
+    try {
+      document.body.innerHTML = '<b>x</b>';
+      return null;
+    } catch (error) {
+      return error.name;
+    }
+  });
+  assert.equal(thrown, 'TypeError', 'the policy forbids markup from a text');
+  assert.deepEqual(page.complaints.filter((one) => !/TrustedHTML|require-trusted-types-for/.test(one)), []);
+});
+
+test('a key is created, shown once, renamed beside somebody else, revoked, and the audit log says so', async () => {
+  const page = await tab({ permissions: ['clipboard-read', 'clipboard-write'] });
+  await signIn(page);
+  await show(page, 'api-keys');
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  const dialog = page.getByRole('dialog');
+  const name = `browser ${Date.now()}`;
+  await dialog.getByRole('textbox', { name: 'Name' }).fill(name);
+  await dialog.getByRole('button', { name: 'Create a key' }).click();
+  await dialog.getByText('Choose at least one.').waitFor();
+  await dialog.getByRole('checkbox', { name: 'contacts:read' }).check();
+  await dialog.getByRole('button', { name: 'Create a key' }).click();
+  await dialog.getByText('This is shown only now.').waitFor();
+  assert.deepEqual(await violations(page), []);
+  const secret = await dialog.locator('.secret code').innerText();
+  await dialog.getByRole('button', { name: 'Copy: API key' }).click();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
+  for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape');
+  assert.ok(await dialog.getByText(secret).isVisible(), 'Escape does not lose the secret');
+  await dialog.getByRole('checkbox', { name: 'I saved it' }).check();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  assert.equal((await fetch(`${API}/contacts`, { headers: { 'x-api-key': secret } })).status, 200);
+  assert.ok(!(await page.content()).includes(secret));
+
+  // Somebody else renames it meanwhile.
+  await page.getByRole('button', { name: `Rename: ${name}` }).click();
+  const field = dialog.getByRole('textbox', { name: 'Name' });
+  await field.waitFor();
+  const { id } = (await everyKey()).find((key) => key.name === name);
+  await api('PATCH', `/api-keys/${id}`, { name: `${name} theirs` });
+  await field.fill(`${name} mine`);
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await dialog.getByText('Somebody changed this').waitFor();
+  await dialog.getByText(`${name} theirs`).waitFor();
+  assert.deepEqual(await violations(page), [], 'stale');
+  await look(page, 'portal-stale', false);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.ok((await everyKey()).some((key) => key.name === `${name} mine`));
+
+  await page.getByRole('button', { name: `Revoke: ${name} mine` }).click();
+  await dialog.getByText('Nobody can undo this.').waitFor();
+  await dialog.getByRole('button', { name: 'Revoke', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.ok((await everyKey()).find((key) => key.id === id).revokedAt);
+  await page.getByRole('button', { name: 'API call' }).click();
+  const command = await dialog.locator('pre').first().innerText();
+  assert.match(command, /^curl .*\/api-keys/);
+  assert.ok(!command.includes('msk_') && command.includes('"x-api-key: $API_KEY"'));
+  await page.getByRole('button', { name: 'Close' }).click();
+
+  await show(page, `audit-log?subjectId=${id}`);
+  await until('the audit log has the three changes', async () => {
+    const rows = await page.getByRole('row').allInnerTexts();
+    return ['Key created', 'Key changed', 'Key revoked'].every((change) => rows.some((row) => row.includes(change)));
+  });
+});
+
+async function everyKey() {
+  const keys = [];
+  let cursor = '';
+  do {
+    const page = await api('GET', `/api-keys?pageSize=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+    keys.push(...page.apiKeys);
+    ({ cursor } = page);
+  } while (cursor);
+  return keys;
+}
+
+test('an admin makes a link for a colleague, sees the session and ends it', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'portal-access');
+  await page.getByRole('button', { name: 'Link for a colleague' }).click();
+  const dialog = page.getByRole('dialog');
+  const subject = `dev${Date.now()}@example.com`;
+  await dialog.getByLabel('For whom').fill(subject);
+  await dialog.getByLabel('Role').selectOption('DEVELOPER');
+  await dialog.getByRole('button', { name: 'Make the link' }).click();
+  const url = await dialog.locator('.secret code').innerText();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  const colleague = await tab();
+  await colleague.goto(url);
+  await colleague.getByRole('button', { name: 'Sign in' }).click();
+  await colleague.getByRole('banner').getByText('Developer').waitFor();
+
+  await page.reload();
+  await page.getByRole('button', { name: `End: ${subject}` }).click();
+  await dialog.getByRole('button', { name: 'End', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await until('the session is ended', async () => {
+    await colleague.reload();
+    await colleague.waitForTimeout(200);
+    return (await colleague.getByText('Your session has ended.').count()) === 1;
+  });
+  assert.deepEqual([...page.complaints, ...colleague.complaints], []);
+});
+
+test('language, colours and clock are remembered', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'audit-log');
+  await page.getByRole('button', { name: 'Español' }).click();
+  await page.getByRole('button', { name: 'Oscuro' }).click();
+  await page.getByRole('button', { name: 'UTC' }).click();
+  await page.reload();
+  await page.getByRole('heading', { name: 'Registro de cambios' }).waitFor();
+  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'dark');
+  await loaded(page);
+  assert.match(await page.locator('time').first().innerText(), /UTC$/);
+});
+
+test('the document has at most 60 KB and is not asked for twice', async () => {
+  assert.ok(gzipSync(readFileSync(DOCUMENT), { level: 6 }).length <= 60 * 1024);
+  const answer = await fetch(PORTAL);
+  assert.equal(await answer.text(), readFileSync(DOCUMENT, 'utf8'));
+  const again = await fetch(PORTAL, { headers: { 'if-none-match': answer.headers.get('etag') } });
+  assert.equal(again.status, 304);
+  const home = await fetch(`${stack.baseUrl}/portal`, { redirect: 'manual' });
+  assert.deepEqual([home.status, new URL(home.headers.get('location'), home.url).href], [302, PORTAL]);
+  const page = await tab();
+  const asked = [];
+  page.on('request', (request) => asked.push(request.url()));
+  await page.goto(PORTAL);
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  assert.deepEqual(asked, [PORTAL]);
+});
