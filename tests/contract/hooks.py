@@ -39,6 +39,7 @@ OF_EXAMPLES = {
     "5d7f9b1c-3e5a-4c7d-8f9b-1d3e5f7a9c2b": MADE["secondContactId"],
     "7d3f9b1c-5e2a-4d6f-8b0c-1e3a5c7d9f2b": MADE["keyId"],
     "5d7f9b1c-8a2c-4e6f-9d0b-1e3a5c7d9f2b": MADE["sessionId"],
+    "4c8e0a2c-6f1b-4d3e-8a5c-7e9f1b3d5f70": MADE["endpointId"],
     "a18eabcd-ae14-4325-9568-1c361b76a862": WORKSPACE["contacts"][0]["id"],
     "2f24fcc0-e1da-40d4-a496-7dcd00f4546d": WORKSPACE["users"][0]["id"],
     "ada.okafor@example.com": WORKSPACE["users"][0]["email"],
@@ -63,6 +64,7 @@ REAL = {
     "contactId": [contact["id"] for contact in WORKSPACE["contacts"][:3]],
     "keyId": [MADE["keyId"]],
     "sessionId": [MADE["sessionId"]],
+    "endpointId": [MADE["endpointId"]],
     "userId": [user["id"] for user in WORKSPACE["users"]],
     "teamId": [WORKSPACE["teamId"]],
     "templateId": [template([])["templateId"], template(["booking"])["templateId"]],
@@ -95,6 +97,11 @@ def before_call(context, case, kwargs):
     # Only the spare key ends: without the key of this run every response would be 403.
     if case.method.upper() in ("DELETE", "PATCH") and is_uuid(path.get("keyId")):
         path["keyId"] = MADE["keyId"]
+    # Only spare endpoints are deleted and disabled: other requests need one that is enabled.
+    if is_uuid(path.get("endpointId")):
+        verbs = {"DELETE": "deletedEndpointId", "POST": "disabledEndpointId"}
+        if case.method.upper() == "DELETE" or case.operation.label.endswith("/disable"):
+            path["endpointId"] = MADE[verbs.get(case.method.upper(), "disabledEndpointId")]
     # An erasure would take a contact that other requests need.
     if case.operation.label.endswith("/erasure") and erases(case.body):
         case.body, case.media_type = {"dryRun": True}, "application/json"
@@ -197,6 +204,8 @@ BEYOND_SCHEMAS = [
     (r"query\.(internal|external)(User)?Identifier(Type)?", r".*"),
     # A cursor must be one that the service sealed.
     (r"query\.cursor", "value_error"),
+    # Not every text of the pattern is a URL of a public host.
+    (r"body\.url", "value_error|string_too_long"),
     # Not every text of the pattern is a time of the calendar, or ahead.
     (r"query\.(since|until)|body\.expiresAt", "value_error"),
     # A search needs a character that remains without white space, accents and apostrophes, and has at most five words.

@@ -77,7 +77,8 @@ def rust():
 
 
 def made(stack):
-    """Creates an API key with a high rate limit, a conversation with a message, an uploaded file, the preview of an erasure a spare key and a session."""
+    """Creates an API key with a high rate limit, and what requests need: a conversation with a message, an uploaded file, the preview of an
+    erasure, webhook endpoints, and what requests may end."""
     workspace = stack["workspaces"][0]
     command = [stack["console"], "--json", "key", "create", "--workspace", workspace["workspaceId"]]
     options = ["--name", "contract", "--scope", "*", "--scope", "contacts:erase", "--rate", "500", "--burst", "30000"]
@@ -104,11 +105,15 @@ def made(stack):
     [second] = call("contacts?search=%2B34600111333")["contacts"]
     # A key that random requests may revoke.
     spare = json.loads(subprocess.run([*command, "--name", "spare", "--scope", "users:read"], check=True, stdout=subprocess.PIPE).stdout)
+    endpoints = [call("webhook-endpoints", {"url": "https://hooks.example.com/in", "receiverKey": "k"})["id"] for _ in range(3)]
+    # A next secret, which a request may activate.
+    call(f"webhook-endpoints/{endpoints[0]}/rotate-secret", {})
     preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids = {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
     session = call("sessions", {})
     ids |= {"sessionId": session["session"]["id"]}
     ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"], "keyId": spare["keyId"]}
+    ids |= dict(zip(("endpointId", "disabledEndpointId", "deletedEndpointId"), endpoints, strict=True))
     return {
         "CONTRACT_API_KEY": key,
         "CONTRACT_MADE": json.dumps(ids),

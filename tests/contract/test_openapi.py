@@ -98,7 +98,7 @@ def test_routes_are_those_of_the_template():
 
 # Words in the code that reads requests, but that are not names in a request.
 OTHER_WORDS = {
-    *("body", "query", "header", "path", "api-keys", "audit-log"),
+    *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints"),
     # Names of lists and routes.
     *("conversations", "contacts", "files", "messages", "templates", "users", "attributes", "sessions"),
     *("GET", "POST", "PATCH", "OPTIONS", "ID", "EMAIL", "PHONE"),
@@ -112,6 +112,11 @@ READERS = [
     "functions/access/src/portal_links.rs",
     "functions/access/src/session.rs",
     "functions/access/src/sessions.rs",
+    "functions/endpoints/src/create.rs",
+    "functions/endpoints/src/fields.rs",
+    "functions/endpoints/src/get.rs",
+    "functions/endpoints/src/secrets.rs",
+    "functions/endpoints/src/update.rs",
     "functions/conversations/src/create.rs",
     "functions/conversations/src/update.rs",
     "functions/conversations/src/list.rs",

@@ -36,6 +36,10 @@ FUNCTIONS = {
     "attributes": (set(), {"api-keys", "limits", "workspaces"}),
     "users": (set(), {"api-keys", "limits", "workspaces"}),
     "access": (set(), {"api-keys", "limits", "workspaces", "audit", "secrets"}),
+    "endpoints": (
+        {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "FIRST_DUE_SECONDS"},
+        {"api-keys", "limits", "workspaces", "webhooks", "audit", "secrets"},
+    ),
     "portal": ({"CAPTURE_URL"}, set()),
     "leads": (
         {"CAPTCHA_URL", "FIRST_DUE_SECONDS", "LEAD_RETENTION_DAYS"},
@@ -135,9 +139,10 @@ FUNCTIONS = {
 HASH = {"?" * 64}  # of an API key
 CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 PERSON_KEY = {"00000000-0000-0000-0000-000000000000#HK"}  # in `secrets`; its fingerprint in `workspaces`
+AUDIT_LOG = "????????-????-????-????-????????????"  # in `audit`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
-    ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", "????????-????-????-????-????????????"} | HASH,
+    ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", AUDIT_LOG} | HASH,
     ("attributes", "workspaces"): {"*#A", "*#W"} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
@@ -174,6 +179,8 @@ LEADING_KEYS = {
     ("users", "workspaces"): {"*#U", "*#UE#*", "*#W"} | HASH,
     ("webhook-delivery", "secrets"): {"*#H#*"} | {"*#H", "*#W", "*#E#*", "*#V#*"},
     ("webhook-delivery", "workspaces"): {"*#H", "*#W"} | {"*#H#*", "*#E#*", "*#V#*"},
+    ("endpoints", "secrets"): {"*#H#*"} | {"*#H", "*#HD", "*#W", "*#E#*", "*#R#*", AUDIT_LOG},
+    ("endpoints", "workspaces"): {"*#H", "*#HD", "*#W"} | {"*#H#*", "*#E#*", "*#R#*", AUDIT_LOG} | HASH,
 }
 
 # table -> (time-to-live attribute, stream view, {index: (keys, projection)})
@@ -242,6 +249,15 @@ ROUTES = {
         ("post", f"{WORKSPACE}/portal-links"): "access",
         ("get", f"{WORKSPACE}/audit-log"): "access",
         ("get", "/portal"): "portal",
+        ("get", f"{WORKSPACE}/webhook-endpoints"): "endpoints",
+        ("post", f"{WORKSPACE}/webhook-endpoints"): "endpoints",
+        ("get", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}"): "endpoints",
+        ("patch", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}"): "endpoints",
+        ("delete", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}"): "endpoints",
+        ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/enable"): "endpoints",
+        ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/disable"): "endpoints",
+        ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/rotate-secret"): "endpoints",
+        ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/activate-secret"): "endpoints",
         ("get", "/portal/{file}"): "portal",
         ("post", f"{WORKSPACE}/files"): "files",
         ("get", f"{WORKSPACE}/files/{{mediaId}}"): "files",
@@ -363,7 +379,7 @@ UNRESERVED = 100
 
 # parameter -> functions whose concurrency it reserves
 RESERVES = {
-    "ApiReservedConcurrency": {"access", "attributes", "contacts", "conversations", "files", "messages", "portal", "users"},
+    "ApiReservedConcurrency": {"access", "attributes", "contacts", "conversations", "files", "messages", "portal", "users", "endpoints"},
     "LeadsReservedConcurrency": {"leads"},
     "RelayReservedConcurrency": {"event-relay"},
     "DeliveryReservedConcurrency": {"webhook-delivery"},

@@ -48,6 +48,30 @@ pub enum AuditAction {
     SessionRevoke,
     /// The name, the state, the self-service or the key rate of a workspace was changed.
     WorkspaceUpdate,
+    /// A webhook endpoint was created.
+    WebhookEndpointCreate,
+    /// The URL, the receiver's key, the events, the caps, the slots or the description of an endpoint was changed.
+    WebhookEndpointUpdate,
+    /// An endpoint was enabled, or all its waiting deliveries were asked for again.
+    WebhookEndpointEnable,
+    /// An endpoint was disabled.
+    WebhookEndpointDisable,
+    /// An endpoint was deleted.
+    WebhookEndpointDelete,
+    /// An endpoint got its next signing secret.
+    WebhookEndpointRotateSecret,
+    /// The next signing secret of an endpoint became the active one.
+    WebhookEndpointActivateSecret,
+    /// A test event was sent to an endpoint.
+    WebhookEndpointTest,
+    /// The deliveries of a time range were asked for again.
+    WebhookEndpointReplay,
+    /// The deliveries that an endpoint did not get were asked for again.
+    WebhookEndpointRecover,
+    /// A delivery was asked for again.
+    DeliveryRetry,
+    /// A job was cancelled.
+    WebhookJobCancel,
 }
 
 words!(
@@ -60,6 +84,18 @@ words!(
         SessionCreate: "session.create",
         SessionRevoke: "session.revoke",
         WorkspaceUpdate: "workspace.update",
+        WebhookEndpointCreate: "webhook_endpoint.create",
+        WebhookEndpointUpdate: "webhook_endpoint.update",
+        WebhookEndpointEnable: "webhook_endpoint.enable",
+        WebhookEndpointDisable: "webhook_endpoint.disable",
+        WebhookEndpointDelete: "webhook_endpoint.delete",
+        WebhookEndpointRotateSecret: "webhook_endpoint.rotate_secret",
+        WebhookEndpointActivateSecret: "webhook_endpoint.activate_secret",
+        WebhookEndpointTest: "webhook_endpoint.test",
+        WebhookEndpointReplay: "webhook_endpoint.replay",
+        WebhookEndpointRecover: "webhook_endpoint.recover",
+        DeliveryRetry: "delivery.retry",
+        WebhookJobCancel: "webhook_job.cancel",
     }
 );
 
@@ -96,7 +132,8 @@ mod tests {
             assert_eq!(AuditAction::parse(name), Ok(action));
             let (resource, verb) = name.split_once('.').unwrap();
             assert_eq!(action.subject_type(), resource, "{name}");
-            assert!(["create", "update", "revoke"].contains(&verb), "{name}");
+            let verbs = "create update revoke enable disable delete rotate_secret activate_secret replay recover retry cancel test";
+            assert!(verbs.split(' ').any(|known| known == verb), "{name}");
         }
     }
 }

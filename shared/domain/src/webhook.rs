@@ -16,7 +16,9 @@ mod secrets;
 pub mod signature;
 
 pub use attempt::{Attempt, AttemptError, AttemptOutcome};
-pub use endpoint::{DisabledReason, EndpointState, EventFilter, PARKED_FOR, WebhookEndpoint};
+pub use endpoint::{
+    ChangeRefused, DisabledReason, EndpointChange, EndpointState, EventFilter, PARKED_FOR, WebhookEndpoint,
+};
 pub use endpoint_url::{EndpointUrl, Reach, TrustedReceivers, UrlRefused};
 pub use forward_url::ForwardUrl;
 pub use keys::{HomeKey, Pointer};

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::pin::pin;
 use std::time::Duration;
 
-use domain::{Permission, Unfit, WorkspaceId, error_chain};
+use domain::{Author, Permission, Unfit, WorkspaceId, error_chain};
 use lambda_http::{Body, Response};
 use runtime::metrics::{ApiFunction, Counted, Denials, Requests};
 use runtime::{Fields, Metrics};
@@ -147,6 +147,11 @@ impl Call<'_> {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.api.store
+    }
+
+    /// The caller, as entries of the audit log name it.
+    pub fn author(&self) -> Author {
+        Author { actor: self.caller.api_key().actor(), request_id: Some(self.request.id().to_owned()) }
     }
 
     /// An id for a write of this request. The store recognises a repeated write by it, and it contains the

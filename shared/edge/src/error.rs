@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::refused::{MediaFault, Origin};
+use domain::webhook::pace::CapTooLow;
+use domain::webhook::{ChangeRefused, RotationRefused};
 use domain::{AttributeType, ContactId, KeyId, Refused, TemplateId};
 use runtime::metrics::Denial;
 use serde::Serialize;
@@ -40,8 +42,10 @@ const NO_MESSAGE: ErrorCode = code(404, "SERVICE_MESSAGE_0404", "Message Not Fou
 const NO_FILE: ErrorCode = code(404, "SERVICE_FILE_0404", "File Not Found");
 const NO_TEMPLATE: ErrorCode = code(404, "SERVICE_TEMPLATE_0404", "Template Not Found");
 const NO_KEY: ErrorCode = code(404, "SERVICE_KEY_0404", "API Key Not Found");
+const NO_WEBHOOK: ErrorCode = code(404, "SERVICE_WEBHOOK_0404", "Webhook Resource Not Found");
 const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
 const BLOCKED: ErrorCode = code(409, "SERVICE_CONVERSATION_0409", "Conversation Blocked");
+const WEBHOOK_STATE: ErrorCode = code(409, "SERVICE_WEBHOOK_0409", "Webhook State Conflict");
 const STALE: ErrorCode = code(412, "SERVICE_CORE_0412", "Precondition Failed");
 const TOO_LARGE: ErrorCode = code(413, "SERVICE_CORE_0413", "Payload Too Large");
 const NOT_JSON_TYPE: ErrorCode = code(415, "SERVICE_CORE_0415", "Unsupported Media Type");
@@ -90,8 +94,10 @@ pub const CODES: &[ErrorCode] = &[
     NO_FILE,
     NO_TEMPLATE,
     NO_KEY,
+    NO_WEBHOOK,
     CONTACT_TAKEN,
     BLOCKED,
+    WEBHOOK_STATE,
     STALE,
     TOO_LARGE,
     NOT_JSON_TYPE,
@@ -200,6 +206,9 @@ pub enum ApiError {
     /// A rule of the domain refuses the request.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// A change of the workspace's settings is refused.
+    #[error(transparent)]
+    Managed(admin::Refused),
     /// The rate limit of the key is exceeded. The value is the time to wait.
     #[error("over the rate limit")]
     RateLimited(Duration),
@@ -283,6 +292,15 @@ impl ApiError {
                 Refused::ScopesNotHeld { .. } => SCOPES_NOT_HELD,
                 Refused::KeyLimitReached { .. } => LIMIT_REACHED,
             },
+            Self::Managed(refused) => match refused {
+                admin::Refused::UnknownWorkspace(_) => FORBIDDEN,
+                admin::Refused::UnknownEndpoint(_) | admin::Refused::UnknownJob(_) => NO_WEBHOOK,
+                admin::Refused::TooManyEndpoints { .. } => LIMIT_REACHED,
+                admin::Refused::EndpointDisabled(_)
+                | admin::Refused::Rotation(_)
+                | admin::Refused::JobDone(_) => WEBHOOK_STATE,
+                admin::Refused::Unfit(_) | admin::Refused::Range(_) => INVALID,
+            },
             Self::RateLimited(_) => RATE_LIMITED,
             Self::Busy(_) => BUSY,
             Self::Unexpected(_) => UNEXPECTED,
@@ -311,6 +329,7 @@ impl ApiError {
             Self::NotJsonType => json!({"expected": "application/json"}),
             Self::Merged(into) => json!({"mergedInto": into.to_string()}),
             Self::Refused(refused) => return extra_of(refused),
+            Self::Managed(refused) => return extra_of_managed(refused),
             _ => return None,
         };
         Some(extra)
@@ -321,6 +340,7 @@ impl ApiError {
             Self::Invalid(failures) | Self::FilesUnfit(failures) => {
                 Some(failures.iter().map(entry).collect())
             }
+            Self::Managed(refused) => detail_of_managed(refused),
             Self::Refused(Refused::ContactTooLarge { max_bytes }) => Some(json!([{
                 "loc": ["body", "customAttributes"],
                 "msg": format!("The contact should have at most {max_bytes} bytes"),
@@ -389,6 +409,64 @@ impl From<Arc<StoreError>> for ApiError {
                 Self::Unexpected(error)
             }
         }
+    }
+}
+
+impl From<admin::Refused> for ApiError {
+    fn from(refused: admin::Refused) -> Self {
+        match refused {
+            admin::Refused::UnknownWorkspace(_) => Self::no_workspace(),
+            refused => Self::Managed(refused),
+        }
+    }
+}
+
+/// What the response adds about a refused change of a setting.
+fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
+    let extra = match refused {
+        admin::Refused::TooManyEndpoints { of } => json!({"limit": "webhookEndpoints", "of": of}),
+        admin::Refused::EndpointDisabled(_) => json!({"reason": "DISABLED"}),
+        admin::Refused::JobDone(_) => json!({"reason": "JOB_ENDED"}),
+        admin::Refused::Rotation(RotationRefused::NextWaits) => json!({"reason": "NEXT_SECRET_WAITS"}),
+        admin::Refused::Rotation(RotationRefused::NoNext) => json!({"reason": "NO_NEXT_SECRET"}),
+        admin::Refused::Rotation(
+            RotationRefused::Overlapping { until } | RotationRefused::Activated { until },
+        ) => json!({"reason": "ROTATION_RUNS", "until": until.to_string()}),
+        admin::Refused::UnknownWorkspace(_)
+        | admin::Refused::UnknownEndpoint(_)
+        | admin::Refused::UnknownJob(_)
+        | admin::Refused::Unfit(_)
+        | admin::Refused::Range(_) => return None,
+    };
+    Some(extra)
+}
+
+/// The field at fault of a refused change of a setting.
+fn detail_of_managed(refused: &admin::Refused) -> Option<Value> {
+    let at_least = |field: &str, input: u16, least: u8| {
+        json!([{
+            "loc": ["body", field],
+            "msg": format!("Input should be at least {least}, the number of slots of the endpoint"),
+            "type": "greater_than_equal",
+            "input": input,
+            "ctx": {"ge": least},
+        }])
+    };
+    match refused {
+        admin::Refused::Unfit(ChangeRefused::CapTooLow(CapTooLow { field, cap, slots })) => {
+            Some(at_least(field, *cap, *slots))
+        }
+        admin::Refused::Unfit(ChangeRefused::FewerSlots { has, wanted }) => {
+            Some(at_least("slots", (*wanted).into(), *has))
+        }
+        admin::Refused::Range(reason) => Some(json!([{
+            "loc": ["body", "since"],
+            "msg": format!("Value error: {reason}"),
+            "type": "value_error",
+            "input": null,
+            "ctx": {"error": reason},
+        }])),
+        _ => None,
     }
 }
 

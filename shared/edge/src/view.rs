@@ -5,6 +5,7 @@ mod access;
 mod received;
 mod template;
 mod template_content;
+mod webhooks;
 
 pub use access::{
     ActorView, ApiKeyView, ApiKeysView, AuditEntryView, AuditLogView, CreatedKeyView, OwnSessionView,
@@ -16,6 +17,11 @@ pub use template::{
     ProblemView, TemplatePreviewView, TemplateView, TemplatesView, template, template_preview,
 };
 pub use template_content::TemplateContentView;
+pub use webhooks::{
+    ActivatedView, ChangedEndpointView, CreatedEndpointView, EndpointDetailsView, HealthView, JobView,
+    NewSecretView, RotationView, WebhookEndpointView, WebhookEndpointsView, activated_secret,
+    changed_endpoint, created_endpoint, endpoint_details, job, new_secret, webhook_endpoint,
+};
 
 use std::collections::BTreeMap;
 

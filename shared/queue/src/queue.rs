@@ -123,10 +123,8 @@ impl Queues {
 impl Queue {
     async fn enqueue(&self, wakes: &[Wake]) -> Result<(), NotQueued> {
         let until = Instant::now() + TIME_LIMIT;
-        let sends = wakes.chunks(BATCH).map(async |batch| {
-            let sent = timeout_at(until, self.send(batch)).await;
-            sent.unwrap_or_else(|_| Err(not_queued(batch, "no answer in time".to_owned())))
-        });
+        // A vector, because a stream that makes its futures lazily is not `Send` to the compiler.
+        let sends: Vec<_> = wakes.chunks(BATCH).map(|batch| self.send_until(until, batch)).collect();
         let mut sends = futures::stream::iter(sends).buffered(AT_ONCE);
         let mut failed = not_queued(&[], String::new());
         while let Some(sent) = sends.next().await {
@@ -136,6 +134,11 @@ impl Queue {
             }
         }
         if failed.lanes.is_empty() { Ok(()) } else { Err(failed) }
+    }
+
+    async fn send_until(&self, until: Instant, batch: &[Wake]) -> Result<(), NotQueued> {
+        let sent = timeout_at(until, self.send(batch)).await;
+        sent.unwrap_or_else(|_| Err(not_queued(batch, "no answer in time".to_owned())))
     }
 
     async fn send(&self, batch: &[Wake]) -> Result<(), NotQueued> {

@@ -68,7 +68,8 @@ dimensions! {
     What = "What" { Webhooks = "webhooks" Conversations = "conversations" Leads = "leads" Persons = "persons" }
     /// A function of the Integrations API.
     ApiFunction = "Function" {
-        Access = "access" Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Files = "files"
+        Access = "access" Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Endpoints = "endpoints"
+        Files = "files"
         Messages = "messages" Users = "users"
     }
     /// Why a key gives no access. The answer never says so.

@@ -21,10 +21,12 @@ use crate::{Fields, SystemClock};
 /// The crates that log at `LOG_LEVEL`.
 const OURS: &[&str] = &[
     "access",
+    "admin",
     "attributes",
     "contacts",
     "conversations",
     "edge",
+    "endpoints",
     "event_relay",
     "files",
     "inbox",

@@ -74,6 +74,6 @@ pub use stream::Image;
 pub use stream::feed::{ChangeFeed, Changes, RowChange, Streams};
 pub use tables::{Table, Tables};
 pub use webhooks::{
-    DeliveryFilter, DeliveryPage, EventAbout, JobPage, LaneJob, NewEvent, NotifyResult, Record,
-    RecordedEvent, VisitBatch, WebhookLane,
+    DeliveryFilter, DeliveryPage, EndpointCreated, EndpointStep, EventAbout, FoundEndpoint, JobPage, LaneJob,
+    NewEndpoint, NewEvent, NotifyResult, Record, RecordedEvent, VisitBatch, WebhookLane,
 };

@@ -16,6 +16,7 @@ pub(crate) mod secrets;
 mod subjects;
 mod visit;
 
+pub use endpoints::{EndpointCreated, EndpointStep, FoundEndpoint, NewEndpoint};
 pub use events::{EventAbout, NewEvent, NotifyResult, RecordedEvent};
 pub use jobs::{JobPage, LaneJob};
 pub use lane::WebhookLane;

@@ -51,6 +51,17 @@ from messaging_client.api.messages import create_message, get_message, list_mess
 from messaging_client.api.settings import list_custom_attributes
 from messaging_client.api.templates import get_template, list_templates, preview_template
 from messaging_client.api.users import get_user
+from messaging_client.api.webhook_endpoints import (
+    activate_webhook_secret,
+    create_webhook_endpoint,
+    delete_webhook_endpoint,
+    disable_webhook_endpoint,
+    enable_webhook_endpoint,
+    get_webhook_endpoint,
+    list_webhook_endpoints,
+    rotate_webhook_secret,
+    update_webhook_endpoint,
+)
 from messaging_client.models import (
     ApiKey,
     ApiKeyCreate,
@@ -106,6 +117,16 @@ from messaging_client.models import (
     TemplatePreview,
     TemplatePreviewRequest,
     TextMessageCreate,
+    WebhookEndpointChanged,
+    WebhookEndpointCreate,
+    WebhookEndpointCreated,
+    WebhookEndpointDetails,
+    WebhookEndpointList,
+    WebhookEndpointState,
+    WebhookEndpointUpdate,
+    WebhookSecret,
+    WebhookSecretActivated,
+    WebhookSecretRotate,
 )
 from messaging_client.types import Response
 
@@ -245,6 +266,30 @@ def main() -> None:
     assert listed.revoked_at is not None
     gone = revoke_session.sync_detailed(workspace, begun.session.id, client=client)
     parsed("revokeSession", gone, 204, object)
+
+    wanted_endpoint = WebhookEndpointCreate("https://hooks.example.com/driven", "k", description="driven")
+    once = str(uuid.uuid4())
+    made_endpoint = create_webhook_endpoint.sync_detailed(workspace, client=client, body=wanted_endpoint, idempotency_key=once)
+    endpoint = parsed("createWebhookEndpoint", made_endpoint, 201, WebhookEndpointCreated)
+    assert endpoint.signing_secret and endpoint.signing_secret.startswith("whsec_")
+    listed = parsed("listWebhookEndpoints", list_webhook_endpoints.sync_detailed(workspace, client=client), 200, WebhookEndpointList)
+    assert any(one.id == endpoint.id for one in listed.webhook_endpoints)
+    shown = get_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)
+    assert parsed("getWebhookEndpoint", shown, 200, WebhookEndpointDetails).health.width > 0
+    etag, moved = shown.headers["ETag"], WebhookEndpointUpdate("https://hooks.example.com/moved")
+    moved_to = update_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client, body=moved, if_match=etag)
+    assert parsed("updateWebhookEndpoint", moved_to, 200, WebhookEndpointChanged).job is not None
+    disabled = disable_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)
+    assert parsed("disableWebhookEndpoint", disabled, 200, WebhookEndpointChanged).state == WebhookEndpointState.DISABLED
+    enabled = enable_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)
+    assert parsed("enableWebhookEndpoint", enabled, 200, WebhookEndpointChanged).state == WebhookEndpointState.ENABLED
+    rotate = WebhookSecretRotate(replace=False)
+    rotated = rotate_webhook_secret.sync_detailed(workspace, endpoint.id, client=client, body=rotate)
+    assert parsed("rotateWebhookSecret", rotated, 200, WebhookSecret).signatures == 2
+    activated = activate_webhook_secret.sync_detailed(workspace, endpoint.id, client=client)
+    assert parsed("activateWebhookSecret", activated, 200, WebhookSecretActivated).activated
+    deleted = delete_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)
+    parsed("deleteWebhookEndpoint", deleted, 204, object)
 
     lead = CampaignLeadRequest(
         workspace_id=workspace,

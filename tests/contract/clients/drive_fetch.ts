@@ -196,6 +196,33 @@ async function main(): Promise<void> {
   });
   printed("revokeSession", gone, 204);
 
+  const ENDPOINTS = "/service/api/v1/workspaces/{workspaceId}/webhook-endpoints" as const;
+  const receiver = await client.POST(ENDPOINTS, {
+    params: { path: workspace, header: { "Idempotency-Key": crypto.randomUUID() } },
+    body: { url: "https://hooks.example.com/driven", receiverKey: "k" },
+  });
+  const endpoint: Schemas["WebhookEndpointCreated"] = printed("createWebhookEndpoint", receiver, 201);
+  if (endpoint.signingSecret?.startsWith("whsec_") !== true) throw new Error("a signing secret is expected");
+  const listedEndpoints = printed("listWebhookEndpoints", await client.GET(ENDPOINTS, { params: { path: workspace } }), 200);
+  if (!listedEndpoints.webhookEndpoints.some((found) => found.id === endpoint.id)) throw new Error("the endpoint is expected");
+  const ofEndpoint = { path: { ...workspace, endpointId: endpoint.id } };
+  const shownEndpoint = await client.GET("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}", { params: ofEndpoint });
+  if (printed("getWebhookEndpoint", shownEndpoint, 200).rotation.nextSecretSigns) throw new Error("no rotation is expected");
+  const movedEndpoint = await client.PATCH("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}", {
+    params: { ...ofEndpoint, header: { "If-Match": shownEndpoint.response.headers.get("ETag") ?? "" } },
+    body: { url: "https://hooks.example.com/moved" },
+  });
+  if (printed("updateWebhookEndpoint", movedEndpoint, 200).job === null) throw new Error("a job is expected");
+  const disabled = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/disable", { params: ofEndpoint });
+  if (printed("disableWebhookEndpoint", disabled, 200).state !== "DISABLED") throw new Error("it is expected to be disabled");
+  const enabled = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/enable", { params: ofEndpoint });
+  if (printed("enableWebhookEndpoint", enabled, 200).state !== "ENABLED") throw new Error("it is expected to be enabled");
+  const rotated = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/rotate-secret", { params: ofEndpoint, body: { replace: false } });
+  if (printed("rotateWebhookSecret", rotated, 200).signatures !== 2) throw new Error("two secrets are expected");
+  const activated = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/activate-secret", { params: ofEndpoint });
+  if (!printed("activateWebhookSecret", activated, 200).activated) throw new Error("the next secret is expected to be active");
+  printed("deleteWebhookEndpoint", await client.DELETE("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}", { params: ofEndpoint }), 204);
+
   const lead = await visitor.POST("/api/v1/leadscout/campaign-leads", {
     params: { query: workspace },
     body: {

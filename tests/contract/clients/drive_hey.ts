@@ -156,6 +156,32 @@ async function main(): Promise<void> {
   const ofSession = { ...workspace, sessionId: begun.session.id };
   printed("revokeSession", await api.revokeSession({ client, path: ofSession }), 204);
 
+  const receiver = await api.createWebhookEndpoint({
+    client,
+    path: workspace,
+    headers: { "Idempotency-Key": crypto.randomUUID() },
+    body: { url: "https://hooks.example.com/driven", receiverKey: "k" },
+  });
+  const endpoint = printed("createWebhookEndpoint", receiver, 201);
+  if (endpoint.signingSecret?.startsWith("whsec_") !== true) throw new Error("a signing secret is expected");
+  const { webhookEndpoints } = printed("listWebhookEndpoints", await api.listWebhookEndpoints({ client, path: workspace }), 200);
+  if (!webhookEndpoints.some((found) => found.id === endpoint.id)) throw new Error("the endpoint is expected");
+  const ofEndpoint = { client, path: { ...workspace, endpointId: endpoint.id } };
+  const shownEndpoint = await api.getWebhookEndpoint(ofEndpoint);
+  if (printed("getWebhookEndpoint", shownEndpoint, 200).rotation.nextSecretSigns) throw new Error("no rotation is expected");
+  const tag = shownEndpoint.response.headers.get("ETag") ?? "";
+  const moved = { url: "https://hooks.example.com/moved" };
+  const movedTo = await api.updateWebhookEndpoint({ ...ofEndpoint, headers: { "If-Match": tag }, body: moved });
+  if (printed("updateWebhookEndpoint", movedTo, 200).job === null) throw new Error("a job is expected");
+  const disabled = printed("disableWebhookEndpoint", await api.disableWebhookEndpoint(ofEndpoint), 200);
+  const enabled = printed("enableWebhookEndpoint", await api.enableWebhookEndpoint(ofEndpoint), 200);
+  if (disabled.state !== "DISABLED" || enabled.state !== "ENABLED") throw new Error("both states are expected");
+  const rotated = await api.rotateWebhookSecret({ ...ofEndpoint, body: { replace: false } });
+  if (printed("rotateWebhookSecret", rotated, 200).signatures !== 2) throw new Error("two secrets are expected");
+  const activated = printed("activateWebhookSecret", await api.activateWebhookSecret(ofEndpoint), 200);
+  if (!activated.activated) throw new Error("the next secret is expected to be active");
+  printed("deleteWebhookEndpoint", await api.deleteWebhookEndpoint(ofEndpoint), 204);
+
   const lead = await api.createCampaignLead({
     client: visitor,
     query: workspace,

@@ -49,4 +49,4 @@ pub use stencil::Stencil;
 pub use template::relay_gives_up;
 pub use turns::{After, Turn, Turns};
 pub use wire::{Call, trips};
-pub use world::World;
+pub use world::{World, operator};

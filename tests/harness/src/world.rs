@@ -1,5 +1,6 @@
 //! A workspace with an API key, and functions that create test data in it.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use domain::message::{Content, Draft};
 use domain::settings::template::{Form, NewTemplate, Parameters, Requested, Shown, TemplateContent};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    Actor, ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand,
-    BrandId, BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId,
+    Actor, ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Author,
+    Brand, BrandId, BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId,
     Contact, ContactId, Conversation, ConversationId, Email, EndpointCaps, EndpointId, EndpointSecrets,
     EndpointState, EndpointUrl, EventFilter, External, FileType, KeyId, KeyKind, Lead, LeadRequest, Line,
     Lines, Media, MediaDigest, Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override,
@@ -25,14 +26,21 @@ use edge::Api;
 use runtime::Metrics;
 use runtime::metrics::{ApiFunction, Dimension};
 use store::{
-    Created, LeadAccepted, LeadOpening, LineCreated, MediaCreated, MessageStored, NewMessage, Opened,
-    TemplateCreated, TemplateOwner,
+    Created, EndpointCreated, LeadAccepted, LeadOpening, LineCreated, MediaCreated, MessageStored,
+    NewEndpoint, NewMessage, Opened, TemplateCreated, TemplateOwner,
 };
 
 use crate::{GatewayEvent, TestClock, TestDb};
 
 /// How long after new work the sweeper queues its lane.
 const FIRST_DUE: Duration = Duration::from_secs(120);
+
+/// Who made what no test looks at.
+pub fn operator() -> &'static Author {
+    static OPERATOR: LazyLock<Author> =
+        LazyLock::new(|| Author { actor: Actor::Operator("test".to_owned()), request_id: None });
+    &OPERATOR
+}
 
 /// A database with one workspace and an API key with every scope.
 pub struct World {
@@ -488,7 +496,8 @@ impl World {
     /// Stores an endpoint with these secrets.
     pub async fn keep_endpoint(&self, endpoint: &WebhookEndpoint, secrets: &EndpointSecrets) {
         let (workspace, _) = self.settings(endpoint.workspace_id).await;
-        assert!(done(self.db.store().create_endpoint(&workspace, endpoint, secrets).await));
+        let new = NewEndpoint { endpoint, secrets, by: operator(), kept: None };
+        assert_eq!(done(self.db.store().create_endpoint(&workspace, &new).await), EndpointCreated::Done);
     }
 
     /// An endpoint with one slot that gets all events.
@@ -497,6 +506,7 @@ impl World {
             id,
             workspace_id: workspace,
             url: done(EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none())),
+            description: None,
             state: EndpointState::Enabled,
             filter: EventFilter::All,
             caps: EndpointCaps::default(),

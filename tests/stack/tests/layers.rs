@@ -12,13 +12,14 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
     &[("domain", &[]), ("reference", &[])],
     &[("outbound", &["domain"])],
     &[("provider", &["domain", "outbound"]), ("queue", &["domain"]), ("store", &["domain"])],
-    &[("runtime", &["domain", "store"])],
-    &[("edge", &["domain", "runtime", "store"]), ("worker", &["domain", "queue", "store"])],
+    &[("admin", &["domain", "queue", "store"]), ("runtime", &["domain", "store"])],
+    &[("edge", &["admin", "domain", "runtime", "store"]), ("worker", &["domain", "queue", "store"])],
     &[
         ("access", &["domain", "edge", "runtime", "store"]),
         ("attributes", &["domain", "edge", "runtime"]),
         ("contacts", &["domain", "edge", "runtime", "store"]),
         ("conversations", &["domain", "edge", "runtime", "store"]),
+        ("endpoints", &["admin", "domain", "edge", "queue", "runtime", "store"]),
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
         ("files", &["domain", "edge", "runtime", "store"]),
         ("inbox", &["domain", "provider", "queue", "runtime", "store"]),
@@ -38,6 +39,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         (
             "console",
             &[
+                "admin",
                 "domain",
                 "edge",
                 "event-relay",

@@ -182,7 +182,7 @@ impl Simulation {
         let id = JobId::from_uuid(self.world.db.ids().next());
         for slot in enabled.all_slots() {
             let job = Job::new(id, slot, JobKind::Enable, self.now());
-            let asked = self.world.db.store().request_job(&job, RESCUE).await;
+            let asked = self.world.db.store().request_job(&job, RESCUE, None).await;
             assert!(asked.expect("a job").0, "the job is new");
         }
     }

@@ -16,8 +16,8 @@ use crate::{Console, Result};
 pub(crate) enum Verb {
     /// List the changes to a workspace, newest first: who made them, and which fields. Values are not kept.
     ///
-    /// An entry is written with its change and kept for 400 days. Changes to API keys and to the name, the state, the self-service
-    /// and the key rate of the workspace have entries.
+    /// An entry is written with its change and kept for 400 days. Changes to API keys, to webhook endpoints and their jobs, and to
+    /// the name, the state, the self-service and the key rate of the workspace have entries.
     List(List),
 }
 

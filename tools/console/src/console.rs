@@ -1,16 +1,23 @@
 //! The console: the stack on which the verbs act.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use admin::{Admin, Gate};
 use domain::secret::Randomness;
 use domain::text::same_name;
-use domain::{EndpointId, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId};
+use domain::{TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId};
+use futures::FutureExt;
+use futures::future::{BoxFuture, ready};
 use store::Store;
 
 use crate::arguments::{InWorkspace, WorkspaceRef};
 use crate::beside::Beside;
 use crate::refusal::Named;
 use crate::{Refusal, Result};
+
+/// The delay after which the sweeper processes a lane whose queue message was lost.
+pub(crate) const FIRST_DUE: Duration = Duration::from_secs(120);
 
 /// The stack on which the verbs act.
 pub struct Console {
@@ -24,6 +31,21 @@ pub struct Console {
     pub trusted: TrustedReceivers,
     /// The provider, whose templates are read.
     pub graph: Graph,
+}
+
+/// An operator's command changes what it reads.
+pub(crate) struct ByOperator;
+
+impl Gate for ByOperator {
+    type Refusal = Refusal;
+
+    fn check(&self, _: &WebhookEndpoint) -> Result {
+        Ok(())
+    }
+
+    fn admit(&self) -> BoxFuture<'_, Result> {
+        ready(Ok(())).boxed()
+    }
 }
 
 /// The WhatsApp Cloud API.
@@ -55,14 +77,16 @@ impl Console {
         std::array::from_fn(|_| u64::from_le_bytes(self.entropy()))
     }
 
-    /// Reads an endpoint and refuses it if it is disabled.
-    pub(crate) async fn endpoint_to_call(
-        &self,
-        workspace: WorkspaceId,
-        id: EndpointId,
-    ) -> Result<WebhookEndpoint> {
-        let endpoint = Named::Endpoint.found(self.store.endpoint(workspace, id).await?, id)?;
-        if endpoint.is_enabled() { Ok(endpoint) } else { Err(Refusal::EndpointDisabled(id)) }
+    /// What changes a workspace as the management API does. It knows no queues.
+    pub(crate) async fn admin(&self, workspace: WorkspaceId) -> Result<Admin<'_, ByOperator>> {
+        let by = self.beside.operator().await?;
+        Ok(Admin { gate: ByOperator, store: &self.store, workspace, by, queues: None, rescue: FIRST_DUE })
+    }
+
+    /// The same for changes that wake lanes.
+    pub(crate) async fn admin_with_queues(&self, workspace: WorkspaceId) -> Result<Admin<'_, ByOperator>> {
+        let queues = self.beside.queues().await.ok();
+        Ok(Admin { queues, ..self.admin(workspace).await? })
     }
 
     /// Reads the workspace of a verb.

@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
+use admin::JobRequest;
 use clap::{Args, Subcommand};
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, HomeKey,
-    JobState, WebhookEndpoint, WorkspaceId,
+    JobState, Slot, WebhookEndpoint, WorkspaceId,
 };
 use serde_json::Value;
 
 use crate::arguments::{InWorkspace, delivery_id, one, one_of};
 use crate::deliveries::{After, Deliveries, Found};
-use crate::jobs::{JobRequest, Waiting};
+use crate::jobs::Waiting;
 use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Report};
 use crate::refusal::Named;
@@ -189,8 +190,11 @@ fn because(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Option<&'
 
 async fn retry(console: &Console, one: &OneDelivery, waiting: &Waiting) -> Result<Report> {
     let (delivery, _) = one.read(console).await?;
-    console.endpoint_to_call(delivery.slot.workspace, delivery.slot.endpoint).await?;
-    let requested = JobRequest::retry(&delivery).submit(console).await?.job(console, waiting).await?;
+    let Slot { workspace, endpoint, .. } = delivery.slot;
+    admin::endpoint_to_call::<Refusal>(&console.store, workspace, endpoint).await?;
+    let admin = console.admin_with_queues(workspace).await?;
+    let requested = JobRequest::retry(&delivery).submit(&admin).await?;
+    let requested = waiting.end_of(console, requested).await?;
     let report = requested.report(requested.view());
     if !requested.waited || requested.job.delivered > 0 || requested.job.state != JobState::Done {
         return Ok(report);
@@ -214,11 +218,11 @@ fn last(delivery: &Delivery) -> String {
 impl Replay {
     async fn report(&self, console: &Console) -> Result<Report> {
         let workspace = console.workspace(&self.within).await?.id;
-        let endpoint = console.endpoint_to_call(workspace, self.endpoint).await?;
-        let now = console.store.now();
+        let (admin, now) = (console.admin_with_queues(workspace).await?, console.store.now());
+        let endpoint = admin::endpoint_to_call::<Refusal>(&console.store, workspace, self.endpoint).await?;
         let until = self.until.map(|until| until.ago(now));
         let request = JobRequest::replay(&endpoint, self.since.ago(now), until, now)?;
-        let report = request.submit(console).await?.report(console, &self.waiting).await?;
+        let report = self.waiting.report(console, request.submit(&admin).await?).await?;
         Ok(report.remarks(to_repeat(&[("--since", Some(self.since)), ("--until", self.until)], now)))
     }
 }

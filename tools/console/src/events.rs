@@ -11,7 +11,7 @@ use runtime::{Metrics, SystemClock};
 use store::FailureBucket;
 
 use crate::beside::Buckets;
-use crate::jobs::FIRST_DUE;
+use crate::console::FIRST_DUE;
 use crate::output::{Output, Report};
 use crate::view::View;
 use crate::{Console, Refusal, Result};

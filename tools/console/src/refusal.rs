@@ -12,7 +12,8 @@ use domain::settings::onboarding::SequenceTooLong;
 use domain::settings::template::TemplateUnfit;
 use domain::settings::workspace::TeamFull;
 use domain::usage::UsedBy;
-use domain::webhook::{RotationRefused, UrlRefused};
+use domain::webhook::pace::CapTooLow;
+use domain::webhook::{ChangeRefused, RotationRefused, UrlRefused};
 use domain::{
     BusinessAccountId, ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState,
     MergeRefusal, ProviderApp, ProviderAppId, Refused, Unfit, WebhookEndpoint, WorkspaceId,
@@ -373,6 +374,29 @@ pub enum Refusal {
     /// The result could not be written.
     #[error("The output could not be written: {0}.")]
     Output(#[source] std::io::Error),
+}
+
+impl From<admin::Refused> for Refusal {
+    fn from(refused: admin::Refused) -> Self {
+        match refused {
+            admin::Refused::UnknownWorkspace(id) => Named::Workspace.unknown(id),
+            admin::Refused::UnknownEndpoint(id) => Named::Endpoint.unknown(id),
+            admin::Refused::UnknownJob(id) => Named::Job.unknown(id),
+            admin::Refused::TooManyEndpoints { .. } => Self::TooManyEndpoints,
+            admin::Refused::EndpointDisabled(id) => Self::EndpointDisabled(id),
+            admin::Refused::Unfit(ChangeRefused::FewerSlots { has, wanted }) => {
+                Self::FewerSlots { has, wanted }
+            }
+            admin::Refused::Unfit(ChangeRefused::CapTooLow(CapTooLow { field, cap, slots })) => {
+                let argument =
+                    if field == "maxConcurrency" { "--max-concurrency" } else { "--max-per-second" };
+                Self::CapTooLow { argument, cap, slots }
+            }
+            admin::Refused::Rotation(refused) => Self::Rotation(refused),
+            admin::Refused::Range(reason) => Self::Range(reason),
+            admin::Refused::JobDone(id) => Self::JobDone(id),
+        }
+    }
 }
 
 impl From<StoreError> for Refusal {

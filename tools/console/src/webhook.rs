@@ -6,27 +6,25 @@ mod update;
 
 use std::path::PathBuf;
 
+use admin::{Activated, EndpointDetails, EndpointDraft, JobProgress, JobRequest};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::webhook::{DisabledReason, RotationRefused, SigningSecret, SigningSecrets};
+use domain::webhook::{DisabledReason, SigningSecret, SigningSecrets};
 use domain::{
-    Delivery, DeliveryId, DeliveryState, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
-    EndpointUrl, Event, EventType, HomeKey, JobId, Pace, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
+    DeliveryState, EndpointCaps, EndpointSecrets, EndpointState, EndpointUrl, Event, EventType, JobId, Slot,
+    Timestamp,
 };
 use edge::view;
 use futures::future::try_join_all;
-use store::NewEvent;
 
 use crate::arguments::{InWorkspace, secret_text};
-use crate::changed::{Decision, changed};
-use crate::jobs::{FIRST_DUE, JobRequest, JobView, Waiting, cancel, wake};
+use crate::jobs::{Waiting, job_line, job_view};
 use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Report};
-use crate::refusal::Named;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
-use endpoint::{OneEndpoint, bearable, cap, enabled_view, endpoint_view, filter, receiver_key, slots};
+use endpoint::{OneEndpoint, cap, description, enabled_view, endpoint_view, filter, receiver_key, slots};
 use listen::Listen;
 use update::Update;
 
@@ -115,6 +113,9 @@ pub(crate) struct Create {
     url: String,
     #[command(flatten)]
     api_key: ApiKey,
+    /// What people call the endpoint, up to 200 characters.
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
     /// An event that the endpoint gets; repeat for several [default: all events].
     #[arg(long = "event", value_name = "TYPE", value_parser = PossibleValuesParser::new(EventType::NAMES))]
     events: Vec<String>,
@@ -152,9 +153,9 @@ impl Verb {
             Self::Show(one) => show(console, &one).await?.into(),
             Self::Update(wanted) => update::update(console, &wanted, output).await?,
             Self::Disable(one) => {
-                let now = console.store.now();
-                let disable = |endpoint: &WebhookEndpoint| endpoint.disabled(DisabledReason::Operator, now);
-                endpoint_view(&one.change(console, disable).await?).into()
+                let (admin, reason) = (one.admin(console).await?, DisabledReason::Operator);
+                let disabled = admin.disable_endpoint(one.endpoint, reason);
+                endpoint_view(&disabled.await?).into()
             }
             Self::Enable { one, waiting } => enable(console, &one, &waiting).await?,
             Self::Delete(one) => delete(console, &one).await?.into(),
@@ -166,39 +167,34 @@ impl Verb {
             Self::Rotate { one, replace } => rotate(console, &one, replace).await?,
             Self::Activate(one) => activate(console, &one).await?.into(),
             Self::Recover { one, since, waiting } => recover(console, &one, since, &waiting).await?,
-            Self::Cancel { one, job } => cancel(console, &one.read(console).await?, job).await?.into(),
+            Self::Cancel { one, job } => {
+                let admin = one.admin(console).await?;
+                let endpoint =
+                    admin::endpoint::<Refusal>(&console.store, admin.workspace, one.endpoint).await?;
+                job_view(&admin.cancel_job(&endpoint, job).await?).into()
+            }
         })
     }
 }
 
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<Report> {
-    let store = &console.store;
     let url = EndpointUrl::parse(&wanted.url, &console.trusted)?;
     let ApiKey { api_key, api_key_file } = &wanted.api_key;
     // One of the two is required.
     let api_key = secret_text(api_key.as_deref(), api_key_file.as_deref(), output)?;
     let api_key = receiver_key(&api_key.unwrap_or_default())?;
-    let filter = filter(&wanted.events)?;
-    let caps = EndpointCaps { concurrency: wanted.max_concurrency, per_second: wanted.max_per_second };
-    bearable(caps, wanted.slots)?;
-    let workspace_id = console.workspace(&wanted.within).await?.id;
-
+    let draft = EndpointDraft {
+        url,
+        description: wanted.description.as_deref().map(description).transpose()?,
+        filter: filter(&wanted.events)?,
+        caps: EndpointCaps { concurrency: wanted.max_concurrency, per_second: wanted.max_per_second },
+        slots: wanted.slots,
+    };
+    let admin = console.admin(console.workspace(&wanted.within).await?.id).await?;
+    let endpoint = admin.drafted(draft)?;
     let secret = fresh_secret(console);
     let secrets = EndpointSecrets { api_key, signing: SigningSecrets::only(secret.clone()) };
-    let endpoint = WebhookEndpoint {
-        id: EndpointId::generate(store.ids()),
-        workspace_id,
-        url,
-        state: EndpointState::Enabled,
-        filter,
-        caps,
-        slots: wanted.slots,
-        forgets_before: None,
-        failing_since: None,
-        created_at: store.now(),
-        version: 1,
-    };
-    add(console, &endpoint, &secrets).await?;
+    admin.create_endpoint(&endpoint, &secrets, None).await?;
     let view = View::new()
         .text("endpointId", "endpoint", endpoint.id)
         .text("secret", "secret", secret.expose())
@@ -210,101 +206,50 @@ fn fresh_secret(console: &Console) -> SigningSecret {
     SigningSecret::from_entropy(console.entropy())
 }
 
-async fn add(console: &Console, endpoint: &WebhookEndpoint, secrets: &EndpointSecrets) -> Result {
-    changed(
-        async || {
-            // Read the workspace first: an addition after this read changes its version, and the write fails.
-            let workspace = console.workspace_of(endpoint.workspace_id).await?;
-            let present = console.store.endpoints(workspace.id).await?.len();
-            Ok((workspace, present))
-        },
-        |(_, present)| match *present < WebhookEndpoint::MAX_PER_WORKSPACE {
-            true => Ok(Decision::Changed(())),
-            false => Err(Refusal::TooManyEndpoints),
-        },
-        async |(workspace, _), ()| console.store.create_endpoint(workspace, endpoint, secrets).await,
-    )
-    .await
-}
-
 async fn show(console: &Console, one: &OneEndpoint) -> Result<View> {
-    let endpoint = one.read(console).await?;
-    let secrets = one.secrets(console).await?;
-    let paces = try_join_all(endpoint.all_slots().map(|slot| console.store.endpoint_pace(slot))).await?;
-    let jobs = JobView::all_of(console, &endpoint).await?;
-    let now = console.store.now();
-    Ok(details(&endpoint, &secrets.signing, &paces, jobs, now))
+    let (store, workspace) = (&console.store, console.workspace(&one.within).await?.id);
+    let details = admin::endpoint_details::<Refusal>(store, workspace, one.endpoint).await?;
+    let jobs = JobProgress::all_of(store, &details.endpoint).await?;
+    Ok(details_view(&details, &jobs))
 }
 
-/// Enables the endpoint before it requests the job, so that a worker finds the endpoint enabled. If the command is
-/// interrupted between the two steps, repeat it.
 async fn enable(console: &Console, one: &OneEndpoint, waiting: &Waiting) -> Result<Report> {
-    let now = console.store.now();
-    let enabled = one.change(console, |endpoint| endpoint.enabled(now)).await?;
-    let job = JobRequest::enable(&enabled).submit(console).await?.job(console, waiting).await?;
+    let admin = one.admin_with_queues(console).await?;
+    let (enabled, job) = admin.enable_endpoint(one.endpoint).await?;
+    let job = waiting.end_of(console, job).await?;
     Ok(job.report(enabled_view(&enabled, &job)))
 }
 
 async fn delete(console: &Console, one: &OneEndpoint) -> Result<View> {
-    let (store, id) = (&console.store, one.endpoint);
-    let workspace = console.workspace(&one.within).await?.id;
-    remove(console, workspace, id).await?;
-    let deleted = store.endpoints_deleted_since(workspace, Timestamp::from_millis(0)).await?;
+    let (store, id, admin) = (&console.store, one.endpoint, one.admin(console).await?);
+    admin.delete_endpoint(id).await?;
+    let deleted = store.endpoints_deleted_since(admin.workspace, Timestamp::from_millis(0)).await?;
     let slots: Vec<Slot> = deleted.into_iter().filter(|slot| slot.endpoint == id).collect();
-    if slots.is_empty() {
-        return Err(Named::Endpoint.unknown(id));
-    }
     let pending = slots.into_iter().map(|slot| store.count_deliveries(slot, DeliveryState::Pending));
     let cancelled: usize = try_join_all(pending).await?.into_iter().sum();
     let view = View::new().text("endpointId", "deleted endpoint", id).json("deleted", true);
     Ok(view.value("cancelled", "cancelled deliveries", cancelled))
 }
 
-/// Removes an endpoint. If it no longer exists, this is a success, so you can repeat a command that was interrupted
-/// after the deletion.
-async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Result {
-    changed(
-        async || Ok(console.store.endpoint(workspace, id).await?),
-        |_| Ok(Decision::Changed(())),
-        async |endpoint, ()| match endpoint {
-            Some(endpoint) => console.store.delete_endpoint(endpoint).await,
-            None => Ok(true),
-        },
-    )
-    .await
-}
-
-/// Sends a test event like the event of any change: writes the delivery and its event, then wakes the lane.
 async fn test(console: &Console, one: &OneEndpoint) -> Result<Report> {
-    let (store, now) = (&console.store, console.store.now());
-    let workspace = console.workspace(&one.within).await?;
-    let endpoint = console.endpoint_to_call(workspace.id, one.endpoint).await?;
-    let trial = store.ids().next();
-    let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, now);
-    let body =
-        view::event_body(&event, &view::trial(endpoint.id)).map_err(|error| Refusal::Output(error.into()))?;
-    let (id, slot) = (event.id, endpoint.slot_of(event.id.as_uuid()));
-    let new = NewEvent { event, about: None, request: None, body, slots: vec![slot] };
-    store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>()?;
-    let notified = store.notify_webhook_lane(slot, HomeKey { at: now, event: id }, FIRST_DUE).await?;
-    let mut unqueued = wake(console, &[(slot, notified)]).await;
-    if store.endpoint_pace(slot).await?.open_until.is_some_and(|until| now < until) {
-        // An endpoint whose circuit is open is called early only if an operator requests it.
-        let delivery = Delivery::new(slot, id, EventType::WebhookTest, now, now, store.retention().events);
-        unqueued += JobRequest::retry(&delivery).submit(console).await?.unqueued;
-    }
+    let admin = one.admin_with_queues(console).await?;
+    let body = |event: &Event| {
+        view::event_body(event, &view::trial(one.endpoint)).map_err(|error| Refusal::Output(error.into()))
+    };
+    let sent = admin.test_endpoint(one.endpoint, body).await?;
     let delay = "The queue did not accept the message: the delivery is attempted within three minutes.";
-    let view = View::new().text("endpointId", "endpoint", endpoint.id).text("eventId", "event", id);
-    let view = view.text("deliveryId", "delivery", DeliveryId { event: id, endpoint: endpoint.id });
-    Ok(Report::from(view).remarks((unqueued > 0).then_some(delay)))
+    let view = View::new().text("endpointId", "endpoint", one.endpoint);
+    let view =
+        view.text("eventId", "event", sent.delivery.event).text("deliveryId", "delivery", sent.delivery);
+    Ok(Report::from(view).remarks((sent.unqueued > 0).then_some(delay)))
 }
 
 /// The first phase of a rotation. An interrupted command created a secret that nobody saw: `--replace` creates
 /// another.
 async fn rotate(console: &Console, one: &OneEndpoint, replace: bool) -> Result<Report> {
     let secret = fresh_secret(console);
-    let rotated = |seen: &SigningSecrets| seen.rotated(secret.clone(), replace, console.store.now());
-    let secrets = one.change_secrets(console, rotated).await?;
+    let admin = one.admin(console).await?;
+    let secrets = admin.rotate_secret(one.endpoint, &secret, replace).await?;
     let view = View::new()
         .text("endpointId", "endpoint", one.endpoint)
         .text("secret", "next secret", secret.expose())
@@ -316,17 +261,13 @@ async fn rotate(console: &Console, one: &OneEndpoint, replace: bool) -> Result<R
 
 /// The second phase of a rotation. A repetition succeeds, because the rotation already has the requested state.
 async fn activate(console: &Console, one: &OneEndpoint) -> Result<View> {
-    let activated = one.change_secrets(console, |seen| seen.activated(console.store.now())).await;
-    let (activated, until) = match activated {
-        Ok(secrets) => (true, secrets.previous.map(|(_, until)| until)),
-        Err(Refusal::Rotation(RotationRefused::Activated { until })) => (false, Some(until)),
-        Err(refusal) => return Err(refusal),
-    };
+    let admin = one.admin(console).await?;
+    let Activated { is_new, previous_signs_until } = admin.activate_secret(one.endpoint).await?;
     let view = View::new()
         .text("endpointId", "endpoint", one.endpoint)
-        .json("activated", activated)
-        .cell("activated", if activated { "now" } else { "already" });
-    Ok(view.optional("previousSignsUntil", "previous secret signs until", until))
+        .json("activated", is_new)
+        .cell("activated", if is_new { "now" } else { "already" });
+    Ok(view.optional("previousSignsUntil", "previous secret signs until", previous_signs_until))
 }
 
 async fn recover(
@@ -335,43 +276,32 @@ async fn recover(
     since: Option<Moment>,
     waiting: &Waiting,
 ) -> Result<Report> {
-    let workspace = console.workspace(&one.within).await?.id;
-    let endpoint = console.endpoint_to_call(workspace, one.endpoint).await?;
-    let now = console.store.now();
+    let (admin, now) = (one.admin_with_queues(console).await?, console.store.now());
+    let endpoint = admin::endpoint_to_call::<Refusal>(&console.store, admin.workspace, one.endpoint).await?;
     let request = JobRequest::recover(&endpoint, since.map(|since| since.ago(now)), now)?;
-    let report = request.submit(console).await?.report(console, waiting).await?;
+    let report = waiting.report(console, request.submit(&admin).await?).await?;
     Ok(report.remarks(to_repeat(&[("--since", since)], now)))
 }
 
-/// An endpoint with the state of its slots: the worst value of each, and the sum of their widths.
-fn details(
-    endpoint: &WebhookEndpoint,
-    secrets: &SigningSecrets,
-    paces: &[Pace],
-    jobs: Vec<JobView>,
-    now: Timestamp,
-) -> View {
-    let latest = |until: fn(&Pace) -> Option<Timestamp>| {
-        paces.iter().filter_map(until).filter(|until| now < *until).max()
-    };
+/// An endpoint with its rotation, how it responds, and its jobs.
+fn details_view(details: &EndpointDetails, jobs: &[JobProgress]) -> View {
+    let EndpointDetails { endpoint, next_secret_signs, previous_signs_until, health } = details;
     let disabled = match endpoint.state {
         EndpointState::Enabled => None,
         EndpointState::Disabled { since, reason } => Some((since, reason)),
     };
-    let failing = paces.iter().filter_map(|pace| pace.failing.as_ref()).map(|failing| failing.since);
-    let next = secrets.next.as_ref().map_or("", |_| "also signs, not activated yet");
-    let previous = secrets.overlapping(now).map(|(_, until)| until);
+    let next = if *next_secret_signs { "also signs, not activated yet" } else { "" };
     endpoint_view(endpoint)
         .text("createdAt", "created", endpoint.created_at)
         .optional("disabledAt", "disabled", disabled.map(|(since, _)| since))
         .optional("disabledReason", "disabled because", disabled.map(|(_, reason)| reason.as_str()))
-        .json("nextSecretSigns", secrets.next.is_some())
+        .json("nextSecretSigns", *next_secret_signs)
         .cell("next secret", next)
-        .optional("previousSignsUntil", "previous secret signs until", previous)
-        .optional("openUntil", "not called until", latest(|pace| pace.open_until))
-        .optional("slowUntil", "slow until", latest(|pace| pace.slow_until))
-        .optional("failingSince", "failing since", failing.min())
-        .value("width", "width", paces.iter().map(|pace| u32::from(pace.width)).sum::<u32>())
-        .lines("jobs", jobs.iter().map(JobView::line))
-        .json("jobs", jobs.into_iter().map(|job| job.view()).collect::<Vec<_>>())
+        .optional("previousSignsUntil", "previous secret signs until", *previous_signs_until)
+        .optional("openUntil", "not called until", health.open_until)
+        .optional("slowUntil", "slow until", health.slow_until)
+        .optional("failingSince", "failing since", health.failing_since)
+        .value("width", "width", health.width)
+        .lines("jobs", jobs.iter().map(job_line))
+        .json("jobs", jobs.iter().map(job_view).collect::<Vec<_>>())
 }

@@ -139,7 +139,7 @@ async fn a_job_cancelled_after_its_post_killed_a_careful_worker_leaves_no_open_d
             world.die_with_a_post(&got).await;
             world.pass(LEASE + secs(1));
         }
-        assert!(world.store().cancel_job(&world.job(id).await).await.unwrap());
+        assert!(world.store().cancel_job(&[&world.job(id).await], harness::operator()).await.unwrap());
         world.to_rest().await;
         let (after, attempts) = world.seen(1).await;
         assert_eq!(after.state, DeliveryState::Delivered);

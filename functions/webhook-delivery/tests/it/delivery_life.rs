@@ -197,7 +197,7 @@ async fn a_delivery_is_cancelled_without_an_attempt_if_its_endpoint_was_deleted(
     world.receivers.answer(500);
     world.visit().await;
     let before = world.seen(1).await;
-    assert!(world.store().delete_endpoint(&world.endpoint().await).await.unwrap());
+    assert!(world.store().delete_endpoint(&world.endpoint().await, harness::operator()).await.unwrap());
     world.pass(secs(6));
     world.visit().await;
     let found = world.store().endpoint(workspace(), endpoint()).await.unwrap();
@@ -210,7 +210,8 @@ async fn a_delivery_is_cancelled_without_an_attempt_if_its_endpoint_was_deleted(
 async fn deleting_an_endpoint_during_an_attempt_cancels_the_delivery_and_logs_the_attempt() {
     let world = World::start().await;
     let webhook = world.endpoint().await;
-    let deletes = async { assert!(world.store().delete_endpoint(&webhook).await.unwrap()) };
+    let deletes =
+        async { assert!(world.store().delete_endpoint(&webhook, harness::operator()).await.unwrap()) };
     assert!(world.visit_meanwhile(500, deletes).await.is_empty());
     let (delivery, attempts) = world.seen(1).await;
     assert_eq!((delivery.shown(None), attempts.len()), (DeliveryState::Cancelled, 1));

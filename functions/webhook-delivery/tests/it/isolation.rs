@@ -10,7 +10,7 @@ use futures::future::join_all;
 use harness::{TestClock, TestDb, TestQueue, World, context, queue_fixture};
 use lambda_runtime::LambdaEvent;
 use runtime::metrics::Metrics;
-use store::NewEvent;
+use store::{EndpointCreated, NewEndpoint, NewEvent};
 use uuid::Uuid;
 use webhook_delivery::{Answer, Engine, Post, Transport, Unanswered};
 
@@ -88,7 +88,10 @@ async fn five_hundred_deliveries_to_a_black_hole_delay_none_of_a_thousand_others
     };
     for n in 0..=HEALTHY {
         let workspace = db.store().workspace(workspace()).await.unwrap().unwrap();
-        assert!(db.store().create_endpoint(&workspace, &named(n), &World::endpoint_secrets()).await.unwrap());
+        let (endpoint, secrets) = (named(n), World::endpoint_secrets());
+        let by = harness::operator();
+        let new = NewEndpoint { endpoint: &endpoint, secrets: &secrets, by, kept: None };
+        assert_eq!(db.store().create_endpoint(&workspace, &new).await.unwrap(), EndpointCreated::Done);
     }
     let (metrics, _) = Metrics::kept(db.clock().clone());
     let sqs = TestQueue::default();

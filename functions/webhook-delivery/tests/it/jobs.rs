@@ -202,7 +202,7 @@ async fn a_repeated_replay_delivers_a_range_only_once_more() {
 
     // The operator repeats the command, and no post is repeated.
     let posts = world.receivers.count();
-    assert!(!world.store().request_job(&job, secs(120)).await.unwrap().0);
+    assert!(!world.store().request_job(&job, secs(120), None).await.unwrap().0);
     world.to_rest().await;
     assert_eq!(world.receivers.count(), posts);
     for number in 0..45 {
@@ -262,7 +262,7 @@ async fn a_job_that_is_cancelled_stops() {
     world.pass(secs(1));
     let id = world.ask(JobKind::Replay { since: event(0).at, until: event(300).at }).await;
     let cancels = async {
-        assert!(world.store().cancel_job(&world.job(id).await).await.unwrap());
+        assert!(world.store().cancel_job(&[&world.job(id).await], harness::operator()).await.unwrap());
     };
     assert!(world.visit_meanwhile(200, cancels).await.is_empty());
     world.to_rest().await;

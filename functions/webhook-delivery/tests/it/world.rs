@@ -15,7 +15,7 @@ use harness::{Call, Death, TestClock, TestDb, TestQueue, context, failed_message
 use lambda_runtime::LambdaEvent;
 use queue::Queues;
 use runtime::metrics::{Kept, Metrics};
-use store::{LaneJob, NewEvent, NotifyResult, Store};
+use store::{EndpointCreated, LaneJob, NewEndpoint, NewEvent, NotifyResult, Store};
 use tokio::sync::{Barrier, Notify};
 use uuid::Uuid;
 use webhook_delivery::{Engine, Rules};
@@ -63,7 +63,9 @@ impl World {
         let workspace = Workspace::new(workspace(), "Acme", TestClock::START).unwrap();
         assert!(db.store().create_workspace(&workspace).await.unwrap());
         let secrets = harness::World::endpoint_secrets();
-        assert!(db.store().create_endpoint(&workspace, &webhook(), &secrets).await.unwrap());
+        let (webhook, by) = (webhook(), harness::operator());
+        let new = NewEndpoint { endpoint: &webhook, secrets: &secrets, by, kept: None };
+        assert_eq!(db.store().create_endpoint(&workspace, &new).await.unwrap(), EndpointCreated::Done);
         let engine = Engine {
             store: db.store_of("webhook-delivery"),
             queues: queues(&sqs),
@@ -268,7 +270,7 @@ impl World {
     pub(crate) async fn ask(&self, kind: JobKind) -> JobId {
         let id = JobId::from_uuid(domain::Ids::next(&**self.db.ids()));
         let job = Job::new(id, slot(), kind, self.now());
-        assert!(self.store().request_job(&job, RESCUE).await.unwrap().0);
+        assert!(self.store().request_job(&job, RESCUE, None).await.unwrap().0);
         id
     }
 

@@ -8,7 +8,7 @@ use crate::words::words;
 pub enum Role {
     /// Reads settings, and nothing about customers.
     Viewer,
-    /// Also reads what customers and the service wrote, and which keys there are.
+    /// Also reads what customers and the service wrote, and which keys there are, and manages webhook endpoints.
     Developer,
     /// Every scope that `*` includes, by its name: scopes of later releases are not among them.
     Admin,
@@ -20,13 +20,15 @@ words!(
 );
 
 impl Role {
-    const VIEWER: &'static [Scope] = &[Scope::SettingsRead, Scope::UsersRead, Scope::TemplatesRead];
+    const VIEWER: &'static [Scope] =
+        &[Scope::SettingsRead, Scope::UsersRead, Scope::TemplatesRead, Scope::WebhooksRead];
     const DEVELOPER: &'static [Scope] = &[
         Scope::ConversationsRead,
         Scope::MessagesRead,
         Scope::ContactsRead,
         Scope::FilesRead,
         Scope::KeysRead,
+        Scope::WebhooksWrite,
     ];
 
     /// The scopes of the role.
@@ -46,7 +48,7 @@ mod tests {
     #[test]
     fn roles_grow_from_viewer_to_admin() {
         let [viewer, developer, admin] = Role::ALL.map(Role::scopes);
-        assert_eq!(viewer.names(), ["settings:read", "users:read", "templates:read"]);
+        assert_eq!(viewer.names(), ["settings:read", "users:read", "templates:read", "webhooks:read"]);
         for (smaller, larger) in [(&viewer, &developer), (&developer, &admin)] {
             assert!(smaller.beyond(larger).is_empty(), "{smaller:?} {larger:?}");
             assert!(!larger.beyond(smaller).is_empty());
@@ -56,7 +58,7 @@ mod tests {
             names.iter().filter(verbs).copied().collect::<Vec<_>>()
         };
         assert_eq!(changes(&viewer.names()), Vec::<&str>::new());
-        assert_eq!(changes(&developer.names()), Vec::<&str>::new());
+        assert_eq!(changes(&developer.names()), ["webhooks:write"], "no customers' data");
         assert!(!admin.names().contains(&"*") && !admin.names().contains(&"contacts:erase"));
         assert_eq!(admin.names().len(), Scope::NAMES.len() - 2);
     }

@@ -37,6 +37,10 @@ pub enum Scope {
     AuditRead,
     /// The portal: links to it, and the sessions of its users.
     PortalWrite,
+    /// The webhook endpoints of the workspace, without their secrets.
+    WebhooksRead,
+    /// The webhook endpoints: create, change and delete them, and rotate their secrets.
+    WebhooksWrite,
 }
 
 impl Scope {
@@ -57,6 +61,8 @@ impl Scope {
         ("keys:write", Self::KeysWrite),
         ("audit:read", Self::AuditRead),
         ("portal:write", Self::PortalWrite),
+        ("webhooks:read", Self::WebhooksRead),
+        ("webhooks:write", Self::WebhooksWrite),
     ];
 
     /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
@@ -77,6 +83,8 @@ impl Scope {
         "keys:write",
         "audit:read",
         "portal:write",
+        "webhooks:read",
+        "webhooks:write",
         "*",
     ];
 
@@ -86,7 +94,15 @@ impl Scope {
 
     /// Whether it lets a tenant manage the workspace. Without self-service, no key has it.
     pub fn manages(self) -> bool {
-        matches!(self, Self::KeysRead | Self::KeysWrite | Self::AuditRead | Self::PortalWrite)
+        matches!(
+            self,
+            Self::KeysRead
+                | Self::KeysWrite
+                | Self::AuditRead
+                | Self::PortalWrite
+                | Self::WebhooksRead
+                | Self::WebhooksWrite
+        )
     }
 
     /// Whether `*` includes it.

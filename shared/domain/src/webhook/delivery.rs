@@ -429,6 +429,7 @@ mod tests {
             filter: EventFilter::All,
             caps: EndpointCaps::default(),
             slots: 1,
+            description: None,
             forgets_before: None,
             failing_since: None,
             created_at: NOW,

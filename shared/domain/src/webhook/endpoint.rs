@@ -7,11 +7,12 @@ use uuid::Uuid;
 
 use crate::ids::{EndpointId, WorkspaceId};
 use crate::lane::Slot;
-use crate::text::Unfit;
+use crate::patch::Patch;
+use crate::text::{Unfit, within};
 use crate::time::{Timestamp, days};
 use crate::webhook::endpoint_url::EndpointUrl;
 use crate::webhook::event::EventType;
-use crate::webhook::pace::EndpointCaps;
+use crate::webhook::pace::{CapTooLow, EndpointCaps};
 use crate::words::words;
 
 /// A tenant's webhook endpoint. Its secrets are stored separately ([`crate::EndpointSecrets`]).
@@ -23,11 +24,13 @@ pub struct WebhookEndpoint {
     pub workspace_id: WorkspaceId,
     /// The URL that receives the deliveries.
     pub url: EndpointUrl,
+    /// What people call the endpoint.
+    pub description: Option<String>,
     /// Whether the endpoint receives deliveries.
     pub state: EndpointState,
     /// The types of events that the endpoint receives.
     pub filter: EventFilter,
-    /// The operator's limits for the endpoint.
+    /// The limits for the requests to the endpoint.
     pub caps: EndpointCaps,
     /// The number of partitions of its deliveries. It only increases.
     pub slots: u8,
@@ -48,6 +51,19 @@ impl WebhookEndpoint {
     /// The greatest number of slots of an endpoint. One slot can process about 400 deliveries per second.
     pub const MAX_SLOTS: u8 = 16;
 
+    /// The greatest number of characters in a description.
+    pub const MAX_DESCRIPTION: usize = 200;
+
+    /// Parses a description: 1 to 200 characters in one line, not blank.
+    pub fn parse_description(text: &str) -> Result<String, Unfit> {
+        within(text, 1, Self::MAX_DESCRIPTION)?;
+        if text.trim().is_empty() || text.chars().any(char::is_control) {
+            let reason = "a description cannot be blank or contain control characters";
+            return Err(Unfit::Value { reason });
+        }
+        Ok(text.to_owned())
+    }
+
     /// Whether an event of this type is delivered to this endpoint.
     pub fn wants(&self, event_type: EventType) -> bool {
         self.is_enabled() && self.filter.takes(event_type)
@@ -56,6 +72,41 @@ impl WebhookEndpoint {
     /// Whether the service attempts deliveries.
     pub fn is_enabled(&self) -> bool {
         self.state == EndpointState::Enabled
+    }
+
+    /// The next version of the endpoint with these changes. `None` if nothing changes.
+    pub fn changed(&self, change: &EndpointChange) -> Result<Option<Self>, ChangeRefused> {
+        let slots = change.slots.unwrap_or(self.slots);
+        if slots < self.slots {
+            return Err(ChangeRefused::FewerSlots { has: self.slots, wanted: slots });
+        }
+        let caps = EndpointCaps {
+            concurrency: change.max_concurrency.applied_to(&self.caps.concurrency),
+            per_second: change.max_per_second.applied_to(&self.caps.per_second),
+        };
+        caps.check_slots(slots)?;
+        let next = Self {
+            url: change.url.clone().unwrap_or_else(|| self.url.clone()),
+            description: change.description.applied_to(&self.description),
+            filter: change.filter.clone().unwrap_or_else(|| self.filter.clone()),
+            caps,
+            slots,
+            ..self.clone()
+        };
+        Ok((next != *self).then(|| Self { version: self.version + 1, ..next }))
+    }
+
+    /// The names of the settings in which another version of the endpoint differs, as the API and the console name them.
+    pub fn differences(&self, other: &Self) -> Vec<&'static str> {
+        let settings = [
+            ("url", self.url != other.url),
+            ("description", self.description != other.description),
+            ("events", self.filter != other.filter),
+            ("maxConcurrency", self.caps.concurrency != other.caps.concurrency),
+            ("maxPerSecond", self.caps.per_second != other.caps.per_second),
+            ("slots", self.slots != other.slots),
+        ];
+        settings.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
 
     /// The disabled endpoint. `None` if it is disabled already; its first reason stays.
@@ -110,6 +161,43 @@ impl WebhookEndpoint {
     }
 }
 
+/// A change of an endpoint's settings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EndpointChange {
+    /// The new URL.
+    pub url: Option<EndpointUrl>,
+    /// The new description.
+    pub description: Patch<String>,
+    /// The new types of events.
+    pub filter: Option<EventFilter>,
+    /// The new cap on concurrent posts.
+    pub max_concurrency: Patch<u16>,
+    /// The new cap on posts per second.
+    pub max_per_second: Patch<u16>,
+    /// The new number of slots.
+    pub slots: Option<u8>,
+}
+
+/// Why settings do not fit the endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeRefused {
+    /// The number of slots cannot be reduced, because slots hold deliveries.
+    FewerSlots {
+        /// The current number of slots.
+        has: u8,
+        /// The requested number of slots.
+        wanted: u8,
+    },
+    /// The cap is lower than the number of slots, which send requests independently of each other.
+    CapTooLow(CapTooLow),
+}
+
+impl From<CapTooLow> for ChangeRefused {
+    fn from(cap: CapTooLow) -> Self {
+        Self::CapTooLow(cap)
+    }
+}
+
 /// How long deliveries wait for a disabled endpoint: 14 days.
 pub const PARKED_FOR: Duration = days(14);
 
@@ -143,6 +231,8 @@ impl EndpointState {
 pub enum DisabledReason {
     /// An operator disabled the endpoint.
     Operator,
+    /// The tenant disabled the endpoint by the API.
+    Tenant,
     /// The endpoint responded with 410.
     Gone,
     /// Every attempt failed for five days.
@@ -151,7 +241,7 @@ pub enum DisabledReason {
 
 words!(
     /// The names in rows and lists.
-    DisabledReason { Operator: "OPERATOR", Gone: "GONE", Failing: "FAILING" }
+    DisabledReason { Operator: "OPERATOR", Tenant: "TENANT", Gone: "GONE", Failing: "FAILING" }
 );
 
 /// The types of events that an endpoint receives.
@@ -204,6 +294,7 @@ mod tests {
             id: EndpointId::from_uuid(Uuid::from_u128(2)),
             workspace_id: WorkspaceId::from_uuid(Uuid::from_u128(1)),
             url: EndpointUrl::restore("https://example.com/").unwrap(),
+            description: None,
             state: EndpointState::Enabled,
             filter: EventFilter::parse(["contact.updated"]).unwrap(),
             caps: EndpointCaps::default(),
@@ -229,6 +320,51 @@ mod tests {
         let wants = |event_type| [&first, &disabled].map(|endpoint| endpoint.wants(event_type));
         assert_eq!(wants(EventType::ContactUpdated), [true, false]);
         assert_eq!(wants(EventType::ContactCreated), [false, false]);
+    }
+
+    #[test]
+    fn a_change_makes_the_next_version_only_if_something_differs() {
+        let first = WebhookEndpoint { description: Some("orders".to_owned()), ..endpoint() };
+        let url = EndpointUrl::restore("https://example.com/other").unwrap();
+        let rows = [
+            (EndpointChange::default(), vec![]),
+            (EndpointChange { url: Some(url), ..EndpointChange::default() }, vec!["url"]),
+            (EndpointChange { url: Some(first.url.clone()), ..EndpointChange::default() }, vec![]),
+            (
+                EndpointChange { description: Patch::Clear, slots: Some(5), ..EndpointChange::default() },
+                vec!["description", "slots"],
+            ),
+            (
+                EndpointChange {
+                    filter: Some(EventFilter::All),
+                    max_concurrency: Patch::Set(4),
+                    max_per_second: Patch::Set(9),
+                    ..EndpointChange::default()
+                },
+                vec!["events", "maxConcurrency", "maxPerSecond"],
+            ),
+            (EndpointChange { max_concurrency: Patch::Clear, ..EndpointChange::default() }, vec![]),
+        ];
+        for (change, fields) in rows {
+            let next = first.changed(&change).unwrap();
+            assert_eq!(next.as_ref().map_or(vec![], |next| first.differences(next)), fields, "{change:?}");
+            assert_eq!(next.map(|next| next.version), (!fields.is_empty()).then_some(2));
+        }
+        let cap = |cap| EndpointChange { max_per_second: Patch::Set(cap), ..EndpointChange::default() };
+        let low = CapTooLow { field: "maxPerSecond", cap: 3, slots: 4 };
+        assert_eq!(first.changed(&cap(3)), Err(ChangeRefused::CapTooLow(low)));
+        let fewer = EndpointChange { slots: Some(3), ..EndpointChange::default() };
+        assert_eq!(first.changed(&fewer), Err(ChangeRefused::FewerSlots { has: 4, wanted: 3 }));
+    }
+
+    #[test]
+    fn a_description_is_one_line_that_says_something() {
+        for (text, fits) in
+            [("orders", true), ("", false), (" ", false), ("a\nb", false), (&"x".repeat(200), true)]
+        {
+            assert_eq!(WebhookEndpoint::parse_description(text).is_ok(), fits, "{text:?}");
+        }
+        assert!(WebhookEndpoint::parse_description(&"x".repeat(201)).is_err());
     }
 
     #[test]

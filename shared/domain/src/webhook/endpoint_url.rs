@@ -5,6 +5,7 @@ use std::fmt;
 
 use url::{Host, Url};
 
+use crate::text::Unfit;
 use crate::webhook::address::is_public;
 
 /// An endpoint's URL: an HTTPS URL on port 443 or 8443 of a public host, in the normalised form of the URL
@@ -178,6 +179,23 @@ pub enum UrlRefused {
     /// The trusted receiver is not an origin: it has a path or a query.
     #[error("a trusted receiver must be an origin: only scheme, host and port")]
     NotAnOrigin,
+}
+
+/// The same as the failure of a field.
+impl From<UrlRefused> for Unfit {
+    fn from(refused: UrlRefused) -> Self {
+        let reason = match refused {
+            UrlRefused::TooLong { max } => return Self::TooLong { max },
+            UrlRefused::NotAUrl => "this is not a URL",
+            UrlRefused::NotHttps => "the URL must use https",
+            UrlRefused::UserInfo => "the URL must not contain a user name or a password",
+            UrlRefused::Fragment => "the URL must not contain a fragment (#)",
+            UrlRefused::Port => "the URL must use port 443 or 8443",
+            UrlRefused::Address => "the URL must have a public address",
+            UrlRefused::NotAnOrigin => "a trusted receiver must be an origin",
+        };
+        Self::Value { reason }
+    }
 }
 
 #[cfg(test)]

@@ -67,7 +67,18 @@ pub struct Failing {
     pub hours: Vec<(Timestamp, u32)>,
 }
 
-/// The operator's limits for an endpoint. `None` means no limit.
+/// A cap is lower than the number of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapTooLow {
+    /// The field of the cap, as the API and the console name it.
+    pub field: &'static str,
+    /// The cap.
+    pub cap: u16,
+    /// The number of slots that share the cap.
+    pub slots: u8,
+}
+
+/// The limits for the requests to an endpoint. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointCaps {
     /// Concurrent posts, 1 to [`EndpointCaps::MOST`].
@@ -79,6 +90,14 @@ pub struct EndpointCaps {
 impl EndpointCaps {
     /// The greatest useful limit: a lane never has more concurrent posts.
     pub const MOST: u16 = 1_000;
+
+    /// Checks that this number of slots can keep these caps: each slot makes at least one post.
+    pub fn check_slots(self, slots: u8) -> Result<(), CapTooLow> {
+        let named = [("maxConcurrency", self.concurrency), ("maxPerSecond", self.per_second)];
+        let low =
+            named.into_iter().find_map(|(field, cap)| Some((field, cap.filter(|cap| *cap < slots.into())?)));
+        low.map_or(Ok(()), |(field, cap)| Err(CapTooLow { field, cap, slots }))
+    }
 
     /// The share of one slot. The limits apply to an endpoint, and its slots do not coordinate.
     pub fn of_slot(self, slots: u8) -> Self {

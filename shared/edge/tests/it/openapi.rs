@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use admin::{Activated, EndpointDetails, Health, JobProgress};
 use domain::access::api_key::RateLimit;
 use domain::access::kind::Visitor;
 use domain::attribute::AttributeDefinition;
@@ -21,16 +22,17 @@ use domain::settings::template::{
     AccountState, Button, ButtonKind, Card, Fault, FaultKind, FileKind, Filled, Filling,
     Form as TemplateForm, Header, Offer, ParameterFormat, ParameterValue, SaidBy, SlotKind, Source, Text,
 };
-use domain::webhook::signature;
+use domain::webhook::{DisabledReason, ReceiverKey, signature};
 use domain::{
     Actor, ApiKey, AttributeCategory, AttributeId, AttributeType, AuditAction, AuditEntry, AuditEntryId,
     Author, BrandId, BusinessAccountId, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact, ContactId,
     ContactRef, ContactType, Conversation, ConversationId, ConversationName, ConversationStatus, Definitions,
-    Email, Event, EventId, EventType, External, ExternalId, FileType, Ids, Internal, KeyId, KeyKind,
-    Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId,
-    MessageStatus, Onboarding, PersonName, Provider, ProviderUserId, Role, Scope, Scopes, SentOrigin,
-    Summary, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User,
-    UserId, UserIds, UserRef, UserStatus, Workspace, WorkspaceId,
+    Email, EndpointCaps, EndpointId, EndpointState, EndpointUrl, Event, EventFilter, EventId, EventType,
+    External, ExternalId, FileType, Ids, Internal, JobId, JobKind, JobState, KeyId, KeyKind, Language, Lead,
+    LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId, MessageStatus,
+    Onboarding, PersonName, Provider, ProviderUserId, Role, Scope, Scopes, SentOrigin, Summary, Template,
+    TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User, UserId, UserIds,
+    UserRef, UserStatus, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
 use edge::form::{Form, Node, Rejection};
@@ -140,6 +142,7 @@ fn enumerations_match_the_domain() {
     let api = api();
     let types = [ContactType::Normal, ContactType::Partial].map(ContactType::as_str);
     let statuses = [UserStatus::Active, UserStatus::Disabled].map(UserStatus::as_str);
+    let event_types = [EventType::NAMES, &["*"]].concat();
     let shown = [MessageStatus::NAMES, &[Received::STATUS]].concat();
     let rows: &[(&str, &[&str])] = &[
         ("/ConversationStatus/enum", ConversationStatus::NAMES),
@@ -162,6 +165,8 @@ fn enumerations_match_the_domain() {
         ("/Template/properties/parameterFormat/enum", ParameterFormat::NAMES),
         ("/UserStatus/enum", &statuses),
         ("/AuditAction/enum", AuditAction::NAMES),
+        ("/WebhookEventFilter/items/enum", &event_types),
+        ("/WebhookJobState/enum", JobState::NAMES),
         ("/Scope/enum", Scope::NAMES),
         ("/Role/enum", Role::NAMES),
     ];
@@ -286,6 +291,17 @@ fn limits_match_the_domain() {
         ("/components/schemas/ApiKeyCreate/properties/rate/maximum".to_owned(), RateLimit::MAX_PER_SECOND.into()),
         ("/components/schemas/ApiKeyCreate/properties/burst/maximum".to_owned(), RateLimit::MAX_BURST.into()),
         ("/components/schemas/ApiKeyCreate/properties/scopes/maxItems".to_owned(), Scope::NAMES.len() as u64),
+        (
+            "/components/schemas/WebhookEndpointCreate/properties/description/maxLength".to_owned(),
+            WebhookEndpoint::MAX_DESCRIPTION as u64,
+        ),
+        ("/components/schemas/WebhookEndpointUpdate/properties/maxPerSecond/maximum".to_owned(), EndpointCaps::MOST.into()),
+        ("/components/schemas/WebhookUrl/maxLength".to_owned(), EndpointUrl::MAX as u64),
+        ("/components/schemas/ReceiverKey/maxLength".to_owned(), ReceiverKey::MAX as u64),
+        (
+            "/components/schemas/WebhookEndpointList/properties/webhookEndpoints/maxItems".to_owned(),
+            WebhookEndpoint::MAX_PER_WORKSPACE as u64,
+        ),
         (format!("{file}/name/maxLength"), FileName::MAX as u64),
         (format!("{file}/contentLength/maximum"), largest),
         (format!("{text}/messageBody/maxLength"), MessageBody::MAX as u64),
@@ -635,6 +651,42 @@ fn chosen(choice: Choice, scope: &ChoiceScope) -> Value {
     json!(view::choice(&choices, scope, &choices.scopes[scope]))
 }
 
+fn endpoint() -> WebhookEndpoint {
+    WebhookEndpoint {
+        id: EndpointId::from_uuid(id(10)),
+        workspace_id: workspace(),
+        url: EndpointUrl::restore("https://hooks.example.com/in").unwrap(),
+        description: Some("orders".to_owned()),
+        state: EndpointState::Disabled { since: moment(), reason: DisabledReason::Tenant },
+        filter: EventFilter::All,
+        caps: EndpointCaps { concurrency: Some(1), per_second: Some(1) },
+        slots: 1,
+        forgets_before: None,
+        failing_since: None,
+        created_at: moment(),
+        version: 1,
+    }
+}
+
+/// A job of a kind that no endpoint has: each of its fields has a value.
+fn job() -> Value {
+    let of = |kind| JobProgress {
+        id: JobId::from_uuid(id(11)),
+        endpoint: EndpointId::from_uuid(id(10)),
+        kind,
+        state: JobState::Active,
+        attempted: 1,
+        delivered: 1,
+        passed_over: 1,
+        asked_at: moment(),
+        moved_at: moment(),
+    };
+    let mut shown = json!(view::job(&of(JobKind::Replay { since: moment(), until: moment() })));
+    let event = EventId::from_uuid(id(12));
+    shown["deliveryId"] = json!(view::job(&of(JobKind::Retry { event, at: moment() })))["deliveryId"].clone();
+    shown
+}
+
 fn api_key(by: &Actor) -> ApiKey {
     ApiKey {
         id: KeyId::from_uuid(id(8)),
@@ -701,6 +753,22 @@ fn responses_and_events_have_exactly_the_documented_fields() {
     // A new key was never used. The field is that of every key.
     let mut created = json!(view::created_key(&key, Some("msk_")));
     created["lastUsedAt"] = json!(moment().to_string());
+    let endpoint = endpoint();
+    let health = Health {
+        width: 16,
+        open_until: Some(moment()),
+        slow_until: Some(moment()),
+        failing_since: Some(moment()),
+    };
+    let details = EndpointDetails {
+        endpoint: endpoint.clone(),
+        next_secret_signs: true,
+        previous_signs_until: Some(moment()),
+        health,
+    };
+    let activated = Activated { is_new: true, previous_signs_until: Some(moment()) };
+    let mut changed = json!(view::changed_endpoint(&endpoint, None));
+    changed["job"] = job();
     let (template, account) = (template(), account());
     let accounts = [&account];
     let of_line = ChoiceScope::Line(ChannelId::parse("line").unwrap());
@@ -731,6 +799,17 @@ fn responses_and_events_have_exactly_the_documented_fields() {
                 cursor: Some(String::new())
             }),
         ),
+        ("WebhookEndpoint", json!(view::webhook_endpoint(&endpoint))),
+        (
+            "WebhookEndpointList",
+            json!(view::WebhookEndpointsView { webhook_endpoints: vec![view::webhook_endpoint(&endpoint)] }),
+        ),
+        ("WebhookEndpointDetails", json!(view::endpoint_details(&details))),
+        ("WebhookEndpointCreated", json!(view::created_endpoint(&endpoint, Some("whsec_")))),
+        ("WebhookEndpointChanged", changed),
+        ("WebhookJob", job()),
+        ("WebhookSecret", json!(view::new_secret("whsec_", 2))),
+        ("WebhookSecretActivated", json!(view::activated_secret(activated))),
         ("AuditEntry", json!(view::audit_entry(&entry))),
         (
             "AuditLogPage",

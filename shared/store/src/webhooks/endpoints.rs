@@ -1,16 +1,20 @@
 //! Webhook endpoints. Relay and delivery always use strongly consistent reads, never memory.
 
+use std::time::Duration;
+
 use domain::webhook::{DisabledReason, ReceiverKey};
 use domain::{
-    EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Slot, Timestamp,
-    WebhookEndpoint, Workspace, WorkspaceId,
+    AuditAction, Author, EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter,
+    Job, Slot, Timestamp, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::access::idempotency::{IdempotencyKey, StoredAnswer, keep_answer, stored_answer};
 use crate::dynamodb::fields::{self, stored};
-use crate::dynamodb::item::{Item, key, n, row, s};
+use crate::dynamodb::item::{Item, key, n, row};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
-use crate::dynamodb::write::{LAST_REQUEST, Transaction, Write};
+use crate::dynamodb::write::{Transaction, Write};
 use crate::webhooks::secrets::{new_api_key, secrets_row};
 use crate::{Store, StoreError, Table, keys};
 
@@ -32,20 +36,32 @@ impl Store {
         self.get_row(Table::Workspaces, keys::endpoint(workspace, id)).await
     }
 
-    /// Stores a new endpoint with its secrets. The caller checked the limit
-    /// ([`WebhookEndpoint::MAX_PER_WORKSPACE`]) for the workspace as `seen`. Returns `false` if the workspace
-    /// has changed since; then the endpoints must be counted again. One round trip.
+    /// Stores a new endpoint with its secrets, an entry of the audit log and the answer of an idempotency key. The caller
+    /// checked the limit ([`WebhookEndpoint::MAX_PER_WORKSPACE`]) for the workspace as `seen`. One round trip, 8 write units,
+    /// 10 with an answer.
     pub async fn create_endpoint(
         &self,
         seen: &Workspace,
-        endpoint: &WebhookEndpoint,
-        secrets: &EndpointSecrets,
-    ) -> Result<bool, StoreError> {
-        let endpoint_put = Write::put(Table::Workspaces, endpoint_row(endpoint)?).when_absent();
-        // The secrets come and go with the endpoint, so its condition covers both rows.
-        let secrets_put = Write::put(Table::Secrets, secrets_row(endpoint, secrets)?);
-        let writes = [self.bump_version(seen), endpoint_put, secrets_put];
-        self.all_or_none(writes).await
+        new: &NewEndpoint<'_>,
+    ) -> Result<EndpointCreated, StoreError> {
+        let NewEndpoint { endpoint, secrets, by, kept } = new;
+        let entry = self.audit(by, seen.id, AuditAction::WebhookEndpointCreate, endpoint.id, &[])?;
+        let mut writes = Transaction::new()
+            .with(Creates::Endpoint, self.bump_version(seen))
+            .with(Creates::Endpoint, Write::put(Table::Workspaces, endpoint_row(endpoint)?).when_absent())
+            // The secrets come and go with the endpoint, so its condition covers both rows.
+            .with(Creates::Endpoint, Write::put(Table::Secrets, secrets_row(endpoint, secrets)?))
+            .with(Creates::Endpoint, entry);
+        if let Some((once, answer)) = kept {
+            writes.add(Creates::Answer, keep_answer(Table::Webhooks, seen.id, once, answer, self.now())?);
+        }
+        let Err(refusals) = self.transact(writes).await? else { return Ok(EndpointCreated::Done) };
+        for refusal in refusals {
+            if let (Creates::Answer, Some(found)) = (refusal.role, refusal.found) {
+                return Ok(EndpointCreated::Answered(stored_answer(found)?));
+            }
+        }
+        Ok(EndpointCreated::Stale)
     }
 
     /// Replaces an endpoint by its next version. Returns `false` if the previous version is not the current
@@ -54,28 +70,25 @@ impl Store {
         self.put_next(Table::Workspaces, endpoint_row(next)?, next.version - 1).await
     }
 
-    /// Replaces an endpoint by its next version, and the customer's API key if there is a new one, both or
-    /// neither: no key stays with the URL of another. The signing secrets stay. Returns `false` if the
-    /// previous version is not the current one. One round trip.
-    pub async fn update_endpoint(
-        &self,
-        next: &WebhookEndpoint,
-        new_key: Option<&ReceiverKey>,
-    ) -> Result<bool, StoreError> {
-        let Some(new_key) = new_key else { return self.replace_endpoint(next).await };
-        let request = self.ids.next().to_string();
-        let mut row = endpoint_row(next)?;
-        row.insert(LAST_REQUEST.to_owned(), s(&request));
-        let endpoint = replace_write(Table::Workspaces, row, next.version - 1);
-        let key = new_api_key(next.workspace_id, next.id, new_key);
-        let writes = Transaction::new().with((), endpoint).with((), key);
-        let Err(refusals) = self.transact(writes).await? else { return Ok(true) };
-        Ok(refusals.iter().any(|refusal| refusal.is_of(&request)))
+    /// Changes an endpoint with all that belongs to the change: all or nothing, so no key stays with the URL of another, and no
+    /// endpoint is enabled whose deliveries wait without a job. The signing secrets stay. Returns `false` if the endpoint has
+    /// changed since it was read. One round trip, 4 write units, 2 with a new key, 4 for each slot of a job.
+    pub async fn change_endpoint(&self, step: &EndpointStep<'_>) -> Result<bool, StoreError> {
+        let next = step.next;
+        let mut writes = vec![
+            replace_write(Table::Workspaces, endpoint_row(next)?, next.version - 1),
+            self.audit(step.by, next.workspace_id, step.action, next.id, step.fields)?,
+        ];
+        writes.extend(step.new_key.map(|new_key| new_api_key(next.workspace_id, next.id, new_key)));
+        for job in step.jobs {
+            writes.extend(self.new_job_writes(job, step.rescue)?);
+        }
+        self.all_or_none(writes).await
     }
 
     /// Deletes an endpoint and its secrets. Returns `false` if the endpoint has changed since it was read. A
-    /// row with its id and slots stays, because its deliveries stay. One round trip.
-    pub async fn delete_endpoint(&self, seen: &WebhookEndpoint) -> Result<bool, StoreError> {
+    /// row with its id and slots stays, because its deliveries stay. One round trip, 8 write units.
+    pub async fn delete_endpoint(&self, seen: &WebhookEndpoint, by: &Author) -> Result<bool, StoreError> {
         let (workspace, id) = (seen.workspace_id, seen.id);
         let endpoint = Write::delete(Table::Workspaces, key(keys::endpoint(workspace, id)))
             .when("version = :version")
@@ -84,7 +97,23 @@ impl Store {
         let left = DeletedEndpointRow { id, slots: seen.slots, deleted_at: self.now() };
         let left = row(keys::deleted_endpoint(workspace, id), "deletedEndpoint", &left)?;
         let left = Write::put(Table::Workspaces, left);
-        self.all_or_none([endpoint, secrets, left]).await
+        let entry = self.audit(by, workspace, AuditAction::WebhookEndpointDelete, id, &[])?;
+        self.all_or_none([endpoint, secrets, left, entry]).await
+    }
+
+    /// The endpoint with this id, or that there was one. One round trip.
+    pub async fn endpoint_or_deleted(
+        &self,
+        workspace: WorkspaceId,
+        id: EndpointId,
+    ) -> Result<FoundEndpoint, StoreError> {
+        let present = Place::of(Table::Workspaces, keys::endpoint(workspace, id));
+        let deleted = Place::of(Table::Workspaces, keys::deleted_endpoint(workspace, id));
+        let mut rows = self.rows_at([&present, &deleted]).await?;
+        if let Some(endpoint) = rows.read(&present)? {
+            return Ok(FoundEndpoint::Present(endpoint));
+        }
+        Ok(if rows.take(&deleted).is_some() { FoundEndpoint::Deleted } else { FoundEndpoint::Unknown })
     }
 
     /// The slots of the workspace's endpoints that were deleted at `since` or later. One round trip.
@@ -101,6 +130,66 @@ impl Store {
         };
         Ok(rows.iter().filter(|row| row.deleted_at >= since).flat_map(slots).collect())
     }
+}
+
+/// A new endpoint.
+pub struct NewEndpoint<'a> {
+    /// The endpoint.
+    pub endpoint: &'a WebhookEndpoint,
+    /// Its secrets.
+    pub secrets: &'a EndpointSecrets,
+    /// Who makes it, and in which request.
+    pub by: &'a Author,
+    /// The idempotency key of the request, and the answer for repeats.
+    pub kept: Option<(&'a IdempotencyKey, &'a str)>,
+}
+
+/// The result of [`Store::create_endpoint`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EndpointCreated {
+    /// The endpoint is stored.
+    Done,
+    /// The workspace was changed since the endpoints were counted, or the id is taken. Nothing was stored.
+    Stale,
+    /// The idempotency key has this answer. Nothing was stored.
+    Answered(StoredAnswer),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Creates {
+    /// Writes the endpoint, its secrets, the entry of the audit log or the version of the workspace.
+    Endpoint,
+    /// Stores the answer of the idempotency key.
+    Answer,
+}
+
+/// A change of an endpoint.
+pub struct EndpointStep<'a> {
+    /// The next version of the endpoint.
+    pub next: &'a WebhookEndpoint,
+    /// The customer's new API key.
+    pub new_key: Option<&'a ReceiverKey>,
+    /// What is done.
+    pub action: AuditAction,
+    /// The names of the changed fields.
+    pub fields: &'a [&'a str],
+    /// Who does it, and in which request.
+    pub by: &'a Author,
+    /// The job that the change requests, one for each slot.
+    pub jobs: &'a [Job],
+    /// The time after which the sweeper looks at the lanes of these jobs.
+    pub rescue: Duration,
+}
+
+/// What there is under the id of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundEndpoint {
+    /// The endpoint.
+    Present(WebhookEndpoint),
+    /// The endpoint was deleted.
+    Deleted,
+    /// There never was one.
+    Unknown,
 }
 
 /// The kind of an endpoint's row.
@@ -120,6 +209,8 @@ struct EndpointRow {
     workspace_id: WorkspaceId,
     #[serde(with = "fields::text")]
     url: EndpointUrl,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
     #[serde(flatten, with = "fields::Shaped::<StateFields>")]
     state: EndpointState,
     #[serde(rename = "events", with = "event_names")]
@@ -152,7 +243,7 @@ struct DisabledField {
     reason: DisabledReason,
 }
 
-/// The operator's caps.
+/// The caps.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "EndpointCaps")]
 struct CapsFields {

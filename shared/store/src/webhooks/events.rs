@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use domain::{Delivery, Event, EventId, EventType, HomeKey, Slot, Timestamp, Track, WorkspaceId};
+use domain::{
+    AuditAction, Author, Delivery, EndpointId, Event, EventId, EventType, HomeKey, Slot, Timestamp, Track,
+    WorkspaceId,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -15,7 +18,7 @@ use crate::dynamodb::item::{Item, key, n, number, read, row, s};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::update::RowUpdate;
-use crate::dynamodb::write::Wrote;
+use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
 /// An event to record.
@@ -122,6 +125,22 @@ impl Store {
         ends
     }
 
+    /// Records a test event with its deliveries and an entry of the audit log, all or nothing. One round trip.
+    pub async fn record_trial(
+        &self,
+        new: &NewEvent,
+        endpoint: EndpointId,
+        by: &Author,
+    ) -> Result<(), StoreError> {
+        let (now, kept) = (self.now(), self.retention.events);
+        let action = AuditAction::WebhookEndpointTest;
+        let entry = self.audit(by, new.event.workspace_id, action, endpoint, &[])?;
+        let rows = homes(new, now, kept)?.into_iter().chain([event_item(new, now, kept)?]);
+        let puts = rows.map(|row| Write::put(Table::Webhooks, row));
+        // No write has a condition.
+        self.all_or_none(puts.chain([entry])).await.map(drop)
+    }
+
     /// Notifies a webhook lane of new home rows; `least` is the first of them. The sweeper queues the lane after
     /// `rescue`. One round trip; one more if the lane was notified of an earlier row since its last visit, and
     /// one if it was due only later.
@@ -193,11 +212,19 @@ impl Store {
 
 /// The change that notifies a webhook lane of work. The first notification creates the lane.
 pub(crate) fn lane_change(slot: Slot, due_at: Timestamp) -> RowUpdate {
+    marked(slot).set_if_absent("dueAt", n(due_at.as_millis()))
+}
+
+/// The same for a lane whose row cannot be looked at afterwards: it is due then, whenever it was due before.
+pub(crate) fn lane_change_unseen(slot: Slot, due_at: Timestamp) -> RowUpdate {
+    marked(slot).set("dueAt", n(due_at.as_millis())).remove("planned")
+}
+
+fn marked(slot: Slot) -> RowUpdate {
     let shard = keys::due_shard(&domain::LaneId::Webhook(slot));
     RowUpdate::default()
         .set_if_absent("kind", s("lane"))
         .set_if_absent("sv", n(crate::dynamodb::item::SCHEMA))
-        .set_if_absent("dueAt", n(due_at.as_millis()))
         .set_if_absent("dueShard", s(shard))
         .add("mark", n(1))
 }

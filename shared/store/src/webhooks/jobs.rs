@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use domain::{Delivery, EventId, HomeKey, Job, JobId, JobKind, JobState, Pointer, Slot, Timestamp};
+use domain::{
+    AuditAction, Author, Delivery, EventId, HomeKey, Job, JobId, JobKind, JobState, Pointer, Slot, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
-use super::events::{NotifyResult, lane_change};
+use super::events::{NotifyResult, lane_change, lane_change_unseen};
 use super::lane::{SortKey, WebhookLane};
 use crate::dynamodb::fields::{self, OfKey, stored};
 use crate::dynamodb::item::{Item, SK, key, n, read, row, s, text};
@@ -47,12 +49,17 @@ const IS_ACTIVE_OR_SO: &str = "(#state = :active OR (#state = :state AND #update
 impl Store {
     /// Requests a job and notifies its lane to process it at once. If there is a job with this id, it stays as
     /// it is; but a [`JobKind::Retry`] or [`JobKind::Recover`] that has ended starts again if the new request
-    /// is later. Returns whether the job is new, and the result of notifying the lane. Two round trips.
-    pub async fn request_job(&self, job: &Job, rescue: Duration) -> Result<(bool, NotifyResult), StoreError> {
+    /// is later. A new job can have an entry of the audit log: its action, the id of what is changed, and who asks. Returns
+    /// whether the job is new, and the result of notifying the lane. Two round trips.
+    pub async fn request_job(
+        &self,
+        job: &Job,
+        rescue: Duration,
+        entry: Option<(AuditAction, &str, &Author)>,
+    ) -> Result<(bool, NotifyResult), StoreError> {
         let now = self.now();
         let request = self.ids.next().to_string();
-        let mut item = row((keys::slot(&job.slot), keys::job(job.id)), "job", job)?;
-        item.insert("expiresAt".to_owned(), n(job.created_at.plus(KEPT).as_seconds()));
+        let mut item = job_row(job)?;
         item.insert(LAST_REQUEST.to_owned(), s(&request));
         let put = Write::put(Table::Webhooks, item).bind(":seconds", n(now.as_seconds()));
         let put = match job.kind {
@@ -63,9 +70,14 @@ impl Store {
                 .bind(":active", s(JobState::Active.as_str()))
                 .bind(":createdAt", n(job.created_at.as_millis())),
         };
-        let is_new = match self.write(put).await? {
-            Wrote::Done(_) => true,
-            Wrote::Refused(found) => found.is_some_and(|found| is_written_by(&found, &request)),
+        let is_new = match entry {
+            Some((action, subject, by)) => {
+                self.all_or_none([put, self.audit(by, job.slot.workspace, action, subject, &[])?]).await?
+            }
+            None => match self.write(put).await? {
+                Wrote::Done(_) => true,
+                Wrote::Refused(found) => found.is_some_and(|found| is_written_by(&found, &request)),
+            },
         };
         // The lane is notified after the job is stored, also if an interrupted command is repeated.
         let due_at = now.plus(rescue);
@@ -80,6 +92,17 @@ impl Store {
         };
         // Also if the endpoint's circuit is open.
         Ok((is_new, self.after_notify(job.slot, notified, due_at).await?))
+    }
+
+    /// Part of the transaction of a change that requests a job: the row of a new job, and the change that notifies its lane. The
+    /// sweeper looks at the lane after `rescue`, whenever the lane was due before. 4 write units.
+    pub(crate) fn new_job_writes(&self, job: &Job, rescue: Duration) -> Result<[Write; 2], StoreError> {
+        let now = self.now();
+        let put = Write::put(Table::Webhooks, job_row(job)?).when(IS_FREE);
+        let lane = lane_change_unseen(job.slot, now.plus(rescue))
+            .set("hasJobs", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
+        let lane = lane.of(Table::Webhooks, key(keys::webhook_lane(&job.slot)));
+        Ok([put.bind(":seconds", n(now.as_seconds())), lane])
     }
 
     /// The jobs of a slot that are kept, oldest first. One round trip for each megabyte.
@@ -169,15 +192,20 @@ impl Store {
         }
     }
 
-    /// Cancels the rest of a job. Returns `false` if there is no active one. One round trip.
-    pub async fn cancel_job(&self, of: &LaneJob) -> Result<bool, StoreError> {
-        let now = self.now();
-        let change = RowUpdate::default()
-            .set("state", s(JobState::Cancelled.as_str()))
-            .set("updatedAt", n(now.as_millis()))
-            .when(IS_ACTIVE_OR_SO)
-            .bind(":active", s(JobState::Active.as_str()));
-        Ok(matches!(self.write(of.change(change)).await?, Wrote::Done(_)))
+    /// Cancels the rest of a job in these slots, in which it is active, with an entry of the audit log. Returns `false` if it is no
+    /// longer active in one of them. One round trip.
+    pub async fn cancel_job(&self, rows: &[&LaneJob], by: &Author) -> Result<bool, StoreError> {
+        let Some(LaneJob { job, .. }) = rows.first() else { return Ok(true) };
+        let entry = self.audit(by, job.slot.workspace, AuditAction::WebhookJobCancel, job.id, &[])?;
+        let cancel = |of: &&LaneJob| {
+            let change = RowUpdate::default()
+                .set("state", s(JobState::Cancelled.as_str()))
+                .set("updatedAt", n(self.now().as_millis()))
+                .when("#state = :active")
+                .bind(":active", s(JobState::Active.as_str()));
+            of.change(change)
+        };
+        self.all_or_none(rows.iter().map(cancel).chain([entry])).await
     }
 }
 
@@ -236,6 +264,12 @@ enum KindField {
 }
 
 stored! { Job = JobRow }
+
+fn job_row(job: &Job) -> Result<Item, StoreError> {
+    let mut item = row((keys::slot(&job.slot), keys::job(job.id)), "job", job)?;
+    item.insert("expiresAt".to_owned(), n(job.created_at.plus(KEPT).as_seconds()));
+    Ok(item)
+}
 
 fn lane_job(slot: Slot, item: Item) -> Result<LaneJob, StoreError> {
     let position = item.get("position").and_then(|position| position.as_s().ok()).cloned();

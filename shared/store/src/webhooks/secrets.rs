@@ -2,12 +2,13 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-use domain::{EndpointId, EndpointSecrets, Timestamp, WebhookEndpoint, WorkspaceId};
+use domain::{AuditAction, Author, EndpointId, EndpointSecrets, Timestamp, WebhookEndpoint, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, row, s};
-use crate::dynamodb::write::{Write, Wrote, is_written_by};
+use crate::dynamodb::update::RowUpdate;
+use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -20,61 +21,33 @@ impl Store {
         self.get_row(Table::Secrets, keys::endpoint_secrets(workspace, endpoint)).await
     }
 
-    /// Replaces an endpoint's signing secrets if they are still those of `seen`. Returns `false` if they have
-    /// changed or the endpoint does not exist. One round trip.
+    /// Replaces an endpoint's signing secrets if they are still those of `seen`, with an entry of the audit log. Returns `false`
+    /// if they have changed or the endpoint does not exist. One round trip, 4 write units.
     pub async fn replace_signing_secrets(
         &self,
-        workspace: WorkspaceId,
-        endpoint: EndpointId,
+        (workspace, endpoint): (WorkspaceId, EndpointId),
         seen: &SigningSecrets,
         secrets: &SigningSecrets,
+        action: AuditAction,
+        by: &Author,
     ) -> Result<bool, StoreError> {
-        let request = self.ids.next().to_string();
-        let (mut set, mut remove) = ("#active = :active, lastRequest = :request".to_owned(), vec![]);
-        let mut values = vec![];
-        match &secrets.next {
-            Some(next) => {
-                set += ", #next = :next";
-                values.push((":next", s(next.expose())));
-            }
-            None => remove.push("#next"),
-        }
-        match &secrets.previous {
-            Some((secret, until)) => {
-                set += ", #previous = :previous";
-                let field = [("secret", secret.expose().to_owned()), ("until", until.to_string())];
-                let field = field.map(|(name, text)| (name.to_owned(), s(text)));
-                values.push((":previous", AttributeValue::M(field.into())));
-            }
-            None => remove.push("#previous"),
-        }
-        // Each change adds a secret or makes another one active, so these two attributes distinguish
-        // versions.
-        let seen_next = match &seen.next {
-            Some(next) => {
-                values.push((":seenNext", s(next.expose())));
-                "#next = :seenNext"
-            }
-            None => "attribute_not_exists(#next)",
+        let previous = secrets.previous.as_ref().map(|(secret, until)| {
+            let field = [("secret", secret.expose().to_owned()), ("until", until.to_string())];
+            AttributeValue::M(field.map(|(name, text)| (name.to_owned(), s(text))).into())
+        });
+        let change = RowUpdate::default()
+            .set("active", s(secrets.active.expose()))
+            .set_or_remove("next", secrets.next.as_ref().map(|next| s(next.expose())))
+            .set_or_remove("previous", previous)
+            // Each change adds a secret or makes another one active, so these two attributes distinguish versions.
+            .when("#active = :seenActive")
+            .bind(":seenActive", s(seen.active.expose()));
+        let change = match &seen.next {
+            Some(next) => change.when("#next = :seenNext").bind(":seenNext", s(next.expose())),
+            None => change.when("attribute_not_exists(#next)"),
         };
-        let mut expression = format!("SET {set}");
-        if !remove.is_empty() {
-            expression = format!("{expression} REMOVE {}", remove.join(", "));
-        }
-        let write =
-            Write::update(Table::Secrets, key(keys::endpoint_secrets(workspace, endpoint)), expression)
-                .when(format!("#active = :seenActive AND {seen_next}"))
-                .name("#active", "active")
-                .name("#next", "next")
-                .name("#previous", "previous")
-                .bind(":active", s(secrets.active.expose()))
-                .bind(":seenActive", s(seen.active.expose()))
-                .bind(":request", s(&request));
-        let write = values.into_iter().fold(write, |write, (name, value)| write.bind(name, value));
-        Ok(match self.write(write).await? {
-            Wrote::Done(_) => true,
-            Wrote::Refused(found) => found.is_some_and(|found| is_written_by(&found, &request)),
-        })
+        let secrets = change.of(Table::Secrets, key(keys::endpoint_secrets(workspace, endpoint)));
+        self.all_or_none([secrets, self.audit(by, workspace, action, endpoint, &[])?]).await
     }
 }
 

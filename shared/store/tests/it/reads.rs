@@ -130,7 +130,7 @@ impl Scene {
         let delivery = hooks.all().await.remove(0);
         let kind = JobKind::Retry { event: delivery.event, at: delivery.created_at };
         let job = Job::new(JobId::generate(hooks.store().ids()), slot(1), kind, hooks.now());
-        hooks.store().request_job(&job, RESCUE).await.unwrap();
+        hooks.store().request_job(&job, RESCUE, None).await.unwrap();
 
         let world = World::over(hooks.db).await;
         let store = world.db.store();

@@ -9,15 +9,17 @@ use domain::settings::template::{
 };
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    Actor, ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Author, Brand, BrandId,
-    BusinessAccountId, ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EventFilter, Ids, KeyId,
-    Line, Lines, Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team, TeamId,
-    Template, TemplateId, TemplateScope, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
+    Actor, ApiKey, AttributeCategory, AttributeDefinition, AttributeType, AuditAction, Author, Brand,
+    BrandId, BusinessAccountId, ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EventFilter,
+    Ids, KeyId, Line, Lines, Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team,
+    TeamId, Template, TemplateId, TemplateScope, User, UserId, UserRef, WebhookEndpoint, Workspace,
+    WorkspaceId,
 };
 use domain::{TemplateCategory, TemplateStatus};
 use harness::{Death, Fault, TestClock, TestDb, World, trips};
 use store::{
-    LineCreated, Revoked, Store, StoreError, Table, Tables, TemplateCreated, TemplateOwner, UserCreated,
+    EndpointCreated, LineCreated, NewEndpoint, Revoked, Store, StoreError, Table, Tables, TemplateCreated,
+    TemplateOwner, UserCreated,
 };
 
 async fn with_workspace() -> (TestDb, Workspace) {
@@ -54,6 +56,10 @@ fn endpoint(workspace: &Workspace, ids: &dyn Ids) -> (WebhookEndpoint, EndpointS
         previous: Some((secret(3), TestClock::START)),
     };
     (endpoint, EndpointSecrets { api_key: ReceiverKey::parse("customer-key").unwrap(), signing })
+}
+
+fn fresh<'a>(endpoint: &'a WebhookEndpoint, secrets: &'a EndpointSecrets) -> NewEndpoint<'a> {
+    NewEndpoint { endpoint, secrets, by: harness::operator(), kept: None }
 }
 
 fn brand(workspace: &Workspace, id: &str) -> Brand {
@@ -238,23 +244,27 @@ async fn an_endpoint_and_its_secrets_are_created_and_deleted_together() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let (made, secrets) = endpoint(&workspace, store.ids());
-    assert!(store.create_endpoint(&workspace, &made, &secrets).await.unwrap());
+    assert_eq!(
+        store.create_endpoint(&workspace, &fresh(&made, &secrets)).await.unwrap(),
+        EndpointCreated::Done
+    );
     assert_eq!(store.endpoints(workspace.id).await.unwrap(), std::slice::from_ref(&made));
     assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), Some(made.clone()));
     assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), Some(secrets.clone()));
 
     let seen = now(&db, &workspace).await;
     let again = WebhookEndpoint { caps: EndpointCaps::default(), ..made.clone() };
-    assert!(!store.create_endpoint(&seen, &again, &secrets).await.unwrap(), "its id is taken");
+    let stored = store.create_endpoint(&seen, &fresh(&again, &secrets)).await.unwrap();
+    assert_eq!(stored, EndpointCreated::Stale, "its id is taken");
     assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), Some(made.clone()));
 
     let changed = WebhookEndpoint { version: 2, ..made.clone() };
     assert!(
-        !store.delete_endpoint(&changed).await.unwrap(),
+        !store.delete_endpoint(&changed, &by()).await.unwrap(),
         "it is not as it was read: it may have other slots"
     );
-    assert!(store.delete_endpoint(&made).await.unwrap());
-    assert!(!store.delete_endpoint(&made).await.unwrap());
+    assert!(store.delete_endpoint(&made, &by()).await.unwrap());
+    assert!(!store.delete_endpoint(&made, &by()).await.unwrap());
     assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), None);
     assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), None);
     let since = |at| store.endpoints_deleted_since(workspace.id, at);
@@ -269,7 +279,7 @@ async fn an_endpoint_is_disabled_once_and_keeps_the_first_reason() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let (made, secrets) = endpoint(&workspace, store.ids());
-    store.create_endpoint(&workspace, &made, &secrets).await.unwrap();
+    store.create_endpoint(&workspace, &fresh(&made, &secrets)).await.unwrap();
     let gone = made.disabled(DisabledReason::Gone, TestClock::START).unwrap();
     let both = tokio::join!(store.replace_endpoint(&gone), store.replace_endpoint(&gone));
     assert_eq!([both.0.unwrap(), both.1.unwrap()].iter().filter(|done| **done).count(), 1);
@@ -288,15 +298,18 @@ async fn signing_secrets_are_replaced_only_if_neither_changed_since() {
         next: next.map(secret),
         previous: None,
     };
+    let action = AuditAction::WebhookEndpointRotateSecret;
     // What was read, what another command stored meanwhile, and what the late command stores.
     for (seen, meanwhile, late) in
         [(of(1, None), of(2, None), of(1, Some(3))), (of(1, Some(2)), of(1, Some(3)), of(2, None))]
     {
         let (made, secrets) = endpoint(&workspace, store.ids());
         let secrets = EndpointSecrets { signing: seen.clone(), ..secrets };
-        assert!(store.create_endpoint(&now(&db, &workspace).await, &made, &secrets).await.unwrap());
-        let replace =
-            async |next| store.replace_signing_secrets(workspace.id, made.id, &seen, next).await.unwrap();
+        let workspace = now(&db, &workspace).await;
+        store.create_endpoint(&workspace, &fresh(&made, &secrets)).await.unwrap();
+        let replace = async |next| {
+            store.replace_signing_secrets((workspace.id, made.id), &seen, next, action, &by()).await.unwrap()
+        };
         assert!(replace(&meanwhile).await);
         assert!(!replace(&late).await);
         let stored = store.endpoint_secrets(workspace.id, made.id).await.unwrap().unwrap();

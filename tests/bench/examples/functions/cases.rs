@@ -34,6 +34,7 @@ enum What {
     MessageList,
     User,
     ApiKey,
+    Endpoint,
     Lead,
     Preflight,
     Reference,
@@ -67,6 +68,7 @@ pub(crate) const ALL: &[Case] = &[
     case!("conversations: POST", "conversations", ConversationCreate),
     case!("users", "users", User),
     case!("access: GET one key", "access", ApiKey),
+    case!("endpoints: GET one", "endpoints", Endpoint),
     case!("files: POST of two", "files", Files),
     case!("files: GET one", "files", File),
     case!("messages: GET one", "messages", MessageRead),
@@ -205,6 +207,10 @@ async fn events(
             let id = KeyId::generate(world.db.store().ids());
             world.key_with(world.workspace, &["users:read"], |key| key.id = id).await;
             same(world.event("access-get.json").path("keyId", id))
+        }
+        What::Endpoint => {
+            let id = world.endpoint_of(world.workspace, |_| ()).await.id;
+            same(world.event("endpoints-get.json").path("endpointId", id))
         }
         What::Files => same(world.event("files-create.json").without_header("idempotency-key")),
         What::File => {

@@ -403,6 +403,17 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     let key = create(&stack, &key, "keyId");
     let started = stack.api(Method::POST, &theirs, "/sessions", Some(json!({}))).await;
     let session = started.json["session"]["id"].as_str().expect("a session").to_owned();
+    let endpoint = [
+        "webhook",
+        "create",
+        "--workspace",
+        &theirs.id,
+        "--url",
+        "https://hooks.example.com/",
+        "--api-key",
+        "k",
+    ];
+    let endpoint = create(&stack, &endpoint, "endpointId");
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11".to_owned();
 
     // One row for each place where a request may have an id: the request with the foreign id and with an unknown one.
@@ -474,6 +485,13 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
             None,
             404,
         ),
+        get("GET webhook endpoint", "/webhook-endpoints/", &endpoint, &random, 404),
+        of_endpoint("change webhook endpoint", Method::PATCH, "", &endpoint, &random),
+        of_endpoint("delete webhook endpoint", Method::DELETE, "", &endpoint, &random),
+        of_endpoint("enable webhook endpoint", Method::POST, "/enable", &endpoint, &random),
+        of_endpoint("disable webhook endpoint", Method::POST, "/disable", &endpoint, &random),
+        of_endpoint("rotate secret", Method::POST, "/rotate-secret", &endpoint, &random),
+        of_endpoint("activate secret", Method::POST, "/activate-secret", &endpoint, &random),
         get("audit log by actor", "/audit-log?actorId=", &key, &random, 200),
         get("audit log by subject", "/audit-log?subjectId=", &key, &random, 200),
         get("owner filter", "/contacts?owner=", "eve.agent@example.com", "nobody@example.com", 200),
@@ -485,7 +503,8 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         body("closed attribute", closed_entry(&closed_id, &value_id), closed_entry(&random, &value_id)),
         body("closed value", closed_entry(&my_closed_id, &value_id), closed_entry(&my_closed_id, &random)),
     ];
-    let named = [&contact, &user, &key, &attribute, &closed_id, &value_id, &random].map(String::as_str);
+    let named =
+        [&contact, &user, &key, &endpoint, &attribute, &closed_id, &value_id, &random].map(String::as_str);
     all_answer_alike(&stack, &mine, rows, &named).await;
 
     let definitions = stack.api(Method::GET, &mine, "/settings/attributes", None).await;
@@ -498,6 +517,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     assert!(!sessions.text.contains(&session), "{}", sessions.text);
     keys_are_made_changed_and_revoked(&stack, &mine).await;
     a_link_leads_to_a_session(&stack, &mine, &theirs).await;
+    endpoints_are_made_changed_and_deleted(&stack, &mine).await;
     let theirs_now = stack.api(Method::GET, &theirs, &format!("/contacts/{contact}"), None).await;
     assert_eq!(theirs_now.json["firstName"], "Eve", "the other workspace must not change");
 
@@ -541,6 +561,35 @@ async fn a_link_leads_to_a_session(stack: &Stack, mine: &Workspace, theirs: &Wor
     assert_eq!((beyond.status, &beyond.text), (403, &refused.text));
     let ended = stack.api(Method::DELETE, &visitor, "/session", None).await;
     assert_eq!((ended.status, ended.text.as_str()), (204, ""));
+}
+
+/// The same for webhook endpoints.
+async fn endpoints_are_made_changed_and_deleted(stack: &Stack, mine: &Workspace) {
+    let body = json!({"url": "https://hooks.example.com/mine", "receiverKey": "k"});
+    let made = stack.api(Method::POST, mine, "/webhook-endpoints", Some(body)).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    let path = format!("/webhook-endpoints/{}", made.json["id"].as_str().expect("an id"));
+    let post = async |verb: &str| stack.api(Method::POST, mine, &format!("{path}/{verb}"), None).await;
+    for (verb, field) in [("disable", "state"), ("enable", "job"), ("rotate-secret", "signingSecret")] {
+        let answer = post(verb).await;
+        assert!(answer.status == 200 && !answer.json[field].is_null(), "{verb} {}", answer.text);
+    }
+    assert_eq!(post("activate-secret").await.json["activated"], true);
+    let changed = stack.api(Method::PATCH, mine, &path, Some(json!({"description": "mine"}))).await;
+    assert_eq!((changed.status, &changed.json["description"]), (200, &json!("mine")));
+    let listed = stack.api(Method::GET, mine, "/webhook-endpoints", None).await;
+    assert_eq!(listed.json["webhookEndpoints"].as_array().map(Vec::len), Some(1));
+    for _ in 0..2 {
+        let deleted = stack.api(Method::DELETE, mine, &path, None).await;
+        assert_eq!((deleted.status, deleted.text.as_str()), (204, ""));
+    }
+}
+
+/// Requests about a webhook endpoint.
+fn of_endpoint(what: &'static str, method: Method, verb: &str, foreign: &str, unknown: &str) -> Row {
+    let path = |id: &str| format!("/webhook-endpoints/{id}{verb}");
+    let body = (method == Method::PATCH).then(|| json!({"description": "x"}));
+    (what, method, path(foreign), path(unknown), body.clone(), body, 404)
 }
 
 async fn wrong_keys_are_answered_alike(stack: &Stack, mine: &Workspace, theirs: &Workspace, random: &str) {

@@ -1,15 +1,15 @@
 //! What several verbs of `console webhook` share: the endpoint that they name, its values and its view.
 
-use domain::webhook::{ReceiverKey, RotationRefused, SigningSecrets};
-use domain::{EndpointCaps, EndpointId, EndpointSecrets, EventFilter, WebhookEndpoint};
+use admin::Admin;
+use domain::webhook::ReceiverKey;
+use domain::{EndpointCaps, EndpointId, EventFilter, WebhookEndpoint};
 
 use crate::arguments::one;
-use crate::changed::{Decision, changed};
-use crate::jobs::RequestedJobView;
+use crate::console::ByOperator;
+use crate::jobs::{RequestedJobView, job_line};
+use crate::refusal::unfit;
 use crate::view::View;
-
-use crate::refusal::{Named, unfit};
-use crate::{Console, Refusal, Result};
+use crate::{Console, Result};
 
 one!(OneEndpoint {
     /// The endpoint's id.
@@ -17,45 +17,14 @@ one!(OneEndpoint {
 });
 
 impl OneEndpoint {
-    pub(super) async fn read(&self, console: &Console) -> Result<WebhookEndpoint> {
-        let workspace = console.workspace(&self.within).await?;
-        let endpoint = console.store.endpoint(workspace.id, self.endpoint).await?;
-        Named::Endpoint.found(endpoint, self.endpoint)
+    /// What changes the endpoint's workspace. It knows no queues.
+    pub(super) async fn admin<'a>(&self, console: &'a Console) -> Result<Admin<'a, ByOperator>> {
+        console.admin(console.workspace(&self.within).await?.id).await
     }
 
-    pub(super) async fn secrets(&self, console: &Console) -> Result<EndpointSecrets> {
-        let workspace = console.workspace(&self.within).await?.id;
-        let secrets = console.store.endpoint_secrets(workspace, self.endpoint).await?;
-        Named::Endpoint.found(secrets, self.endpoint)
-    }
-
-    /// Changes the signing secrets with `change`. After a concurrent change, it reads the secrets and applies
-    /// `change` again.
-    pub(super) async fn change_secrets(
-        &self,
-        console: &Console,
-        change: impl Fn(&SigningSecrets) -> Result<SigningSecrets, RotationRefused>,
-    ) -> Result<SigningSecrets> {
-        let (workspace, id) = (console.workspace(&self.within).await?.id, self.endpoint);
-        changed(
-            async || Ok(self.secrets(console).await?.signing),
-            |seen| Ok(Decision::Changed(change(seen)?)),
-            async |seen, next| console.store.replace_signing_secrets(workspace, id, seen, next).await,
-        )
-        .await
-    }
-
-    pub(super) async fn change(
-        &self,
-        console: &Console,
-        change: impl Fn(&WebhookEndpoint) -> Option<WebhookEndpoint>,
-    ) -> Result<WebhookEndpoint> {
-        changed(
-            async || self.read(console).await,
-            |endpoint| Ok(Decision::of(endpoint, change(endpoint))),
-            async |_, next| console.store.replace_endpoint(next).await,
-        )
-        .await
+    /// The same for changes that wake lanes.
+    pub(super) async fn admin_with_queues<'a>(&self, console: &'a Console) -> Result<Admin<'a, ByOperator>> {
+        console.admin_with_queues(console.workspace(&self.within).await?.id).await
     }
 }
 
@@ -67,15 +36,8 @@ pub(super) fn filter(events: &[String]) -> Result<EventFilter> {
     EventFilter::parse(events.iter().map(String::as_str)).map_err(unfit("The event is invalid"))
 }
 
-/// Checks that this number of slots can keep these caps.
-pub(super) fn bearable(caps: EndpointCaps, slots: u8) -> Result {
-    let named = [("--max-concurrency", caps.concurrency), ("--max-per-second", caps.per_second)];
-    for (argument, cap) in named {
-        if let Some(cap) = cap.filter(|cap| *cap < u16::from(slots)) {
-            return Err(Refusal::CapTooLow { argument, cap, slots });
-        }
-    }
-    Ok(())
+pub(super) fn description(text: &str) -> Result<String> {
+    WebhookEndpoint::parse_description(text).map_err(unfit("The description is invalid"))
 }
 
 pub(super) fn cap(text: &str) -> Result<u16, String> {
@@ -98,12 +60,13 @@ pub(super) fn endpoint_view(endpoint: &WebhookEndpoint) -> View {
         .value("maxPerSecond", "max per second", endpoint.caps.per_second)
         .value("slots", "slots", endpoint.slots)
         .text("url", "URL", endpoint.url.as_str())
+        .optional("description", "description", endpoint.description.as_ref())
 }
 
 /// An enabled endpoint, and the job that attempts its waiting deliveries.
 pub(super) fn enabled_view(endpoint: &WebhookEndpoint, job: &RequestedJobView) -> View {
     endpoint_view(endpoint)
         .json("job", job.view())
-        .cell("job", job.job.line())
+        .cell("job", job_line(&job.job))
         .cell("requested before", if job.asked_before { "yes" } else { "no" })
 }

@@ -14,16 +14,16 @@ async fn a_test_event_is_recorded_with_its_delivery_and_its_lane_is_queued() {
     let sent = hooks.json(&["webhook", "test", "--endpoint", &endpoint]).await;
     assert_json_snapshot!(sent, @r#"
     {
-      "deliveryId": "3240c357-81ee-55ea-9a87-0f2e226d1b03.00000000-0000-4000-8000-000000000004",
+      "deliveryId": "516105fd-3981-5944-adca-30c1c144556b.00000000-0000-4000-8000-000000000004",
       "endpointId": "00000000-0000-4000-8000-000000000004",
-      "eventId": "3240c357-81ee-55ea-9a87-0f2e226d1b03"
+      "eventId": "516105fd-3981-5944-adca-30c1c144556b"
     }
     "#);
     assert_eq!(hooks.queued(), [("fast".to_owned(), 0)]);
 
     let event = EventId::parse(sent["eventId"].as_str().unwrap()).unwrap();
     let recorded = hooks.store().recorded_event(hooks.id(), event).await.unwrap().unwrap();
-    assert_snapshot!(String::from_utf8(recorded.body).unwrap(), @r#"{"eventId":"3240c357-81ee-55ea-9a87-0f2e226d1b03","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}"#);
+    assert_snapshot!(String::from_utf8(recorded.body).unwrap(), @r#"{"eventId":"516105fd-3981-5944-adca-30c1c144556b","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}"#);
     let slot = hooks.slots(&endpoint).await[0];
     let due = hooks.store().webhook_lane_due(slot).await.unwrap();
     assert_eq!(
@@ -94,10 +94,10 @@ async fn deliveries_are_listed_newest_first_and_by_endpoint_and_state() {
       {
         "attempts": 0,
         "createdAt": "2026-01-02T03:04:05.680Z",
-        "deliveryId": "73f5f7d1-8f19-57d9-8d57-640c6f1da216.00000000-0000-4000-8000-000000000005",
+        "deliveryId": "80107896-417a-5f75-9f3d-367a8768042c.00000000-0000-4000-8000-000000000006",
         "dueAt": "2026-01-02T03:04:05.680Z",
-        "endpointId": "00000000-0000-4000-8000-000000000005",
-        "eventId": "73f5f7d1-8f19-57d9-8d57-640c6f1da216",
+        "endpointId": "00000000-0000-4000-8000-000000000006",
+        "eventId": "80107896-417a-5f75-9f3d-367a8768042c",
         "eventType": "webhook.test",
         "lastStatus": null,
         "state": "PENDING"
@@ -111,9 +111,9 @@ async fn deliveries_are_listed_newest_first_and_by_endpoint_and_state() {
     assert_eq!([last(0), last(1), last(2)], [json!(503), Value::Null, json!("DNS_FAILED")]);
     assert_snapshot!(hooks.desk.run(&hooks.within(&["delivery", "list"])).await.out, @"
     DELIVERY                                                                   TYPE          STATE      ATTEMPTS  LAST        DUE                       CREATED
-    754fe153-b49f-5049-80d7-7f003e30fac2.00000000-0000-4000-8000-000000000004  webhook.test  DELIVERED  1         503         -                         2026-01-02T03:04:05.681Z
-    73f5f7d1-8f19-57d9-8d57-640c6f1da216.00000000-0000-4000-8000-000000000005  webhook.test  PENDING    0         -           2026-01-02T03:04:05.680Z  2026-01-02T03:04:05.680Z
-    94b9dc14-260f-51b8-9851-619cee161a90.00000000-0000-4000-8000-000000000004  webhook.test  EXHAUSTED  1         DNS_FAILED  -                         2026-01-02T03:04:05.679Z
+    4f2ce92b-874e-54ee-bea7-8cb27a42f20f.00000000-0000-4000-8000-000000000004  webhook.test  DELIVERED  1         503         -                         2026-01-02T03:04:05.681Z
+    80107896-417a-5f75-9f3d-367a8768042c.00000000-0000-4000-8000-000000000006  webhook.test  PENDING    0         -           2026-01-02T03:04:05.680Z  2026-01-02T03:04:05.680Z
+    8a976c8f-e49a-55e4-bd95-b46d10e44573.00000000-0000-4000-8000-000000000004  webhook.test  EXHAUSTED  1         DNS_FAILED  -                         2026-01-02T03:04:05.679Z
     ");
 }
 
@@ -141,10 +141,10 @@ async fn a_delivery_is_shown_with_its_attempts() {
       "attempts": 1,
       "because": null,
       "createdAt": "2026-01-02T03:04:05.679Z",
-      "deliveryId": "e97ba82e-e5f4-5a7f-abbc-6b56531405d0.00000000-0000-4000-8000-000000000004",
+      "deliveryId": "94b9dc14-260f-51b8-9851-619cee161a90.00000000-0000-4000-8000-000000000004",
       "dueAt": "2026-01-02T03:04:10.679Z",
       "endpointId": "00000000-0000-4000-8000-000000000004",
-      "eventId": "e97ba82e-e5f4-5a7f-abbc-6b56531405d0",
+      "eventId": "94b9dc14-260f-51b8-9851-619cee161a90",
       "eventType": "webhook.test",
       "failures": 1,
       "lastStatus": 503,
@@ -156,7 +156,7 @@ async fn a_delivery_is_shown_with_its_attempts() {
     hooks.ended(&delivery, AttemptOutcome::Failed(AttemptError::Timeout), Next::Again { at }).await;
     let shown = hooks.desk.run(&hooks.within(&[&show[..], &["--body"]].concat())).await;
     assert_snapshot!(shown.out, @r#"
-    delivery  e97ba82e-e5f4-5a7f-abbc-6b56531405d0.00000000-0000-4000-8000-000000000004
+    delivery  94b9dc14-260f-51b8-9851-619cee161a90.00000000-0000-4000-8000-000000000004
     type      webhook.test
     state     PENDING
     attempts  2
@@ -168,7 +168,7 @@ async fn a_delivery_is_shown_with_its_attempts() {
                  come \u{1b}[31mback\nlater
               2. 2026-01-02T03:04:10.679Z no answer TIMEOUT, 31 ms
                  come \u{1b}[31mback\nlater
-    body      {"eventId":"e97ba82e-e5f4-5a7f-abbc-6b56531405d0","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}
+    body      {"eventId":"94b9dc14-260f-51b8-9851-619cee161a90","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}
     "#);
 }
 

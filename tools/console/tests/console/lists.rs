@@ -358,8 +358,8 @@ async fn events_are_listed_once_each_with_their_deliveries_by_time_and_page_by_p
     assert_eq!(ran.err, format!("There may be more: --after {}\n", all[1]));
     assert_snapshot!(ran.out, @"
     EVENT                                 TYPE             TIME                      DELIVERIES
-    29b7e133-c343-5bb1-b7e1-64036cd8ca2c  contact.updated  2026-01-02T03:04:12.678Z  1 EXHAUSTED (503), 1 PENDING
-    3d54f4c3-3e0c-5404-bcb6-3715d1af0bdb  contact.updated  2026-01-02T03:04:11.678Z  1 PENDING
+    a1199ee9-ce37-5eac-a7a3-d88d2c14643e  contact.updated  2026-01-02T03:04:12.678Z  1 EXHAUSTED (503), 1 PENDING
+    28c29332-e545-5a19-b8d0-a28c2564ebbc  contact.updated  2026-01-02T03:04:11.678Z  1 PENDING
     ");
     assert_eq!(
         hooks.refused(&["event", "list", "--after", NOBODY]).await,
@@ -381,12 +381,12 @@ async fn an_event_is_shown_with_its_deliveries_and_its_body() {
     assert_eq!((&body["eventId"], &body["eventType"]), (&shown["eventId"], &json!("webhook.test")));
     assert_eq!(shown["deliveries"][0]["deliveryId"], delivery);
     assert_snapshot!(hooks.desk.run(&hooks.within(&["event", "show", "--event", event])).await.out, @r#"
-    event       e97ba82e-e5f4-5a7f-abbc-6b56531405d0
+    event       94b9dc14-260f-51b8-9851-619cee161a90
     type        webhook.test
     time        2026-01-02T03:04:05.679Z
     request     -
     deliveries  00000000-0000-4000-8000-000000000004 EXHAUSTED (503)
-    body        {"eventId":"e97ba82e-e5f4-5a7f-abbc-6b56531405d0","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}
+    body        {"eventId":"94b9dc14-260f-51b8-9851-619cee161a90","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}
     "#);
     assert!(hooks.refused(&["event", "show", "--event", NOBODY]).await.contains("no recorded event"));
 }

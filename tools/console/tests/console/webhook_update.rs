@@ -69,6 +69,7 @@ async fn an_endpoint_gets_a_new_url_key_and_events_and_keeps_its_secrets_and_del
         .await;
     assert_json_snapshot!(changed, @r#"
     {
+      "description": null,
       "endpointId": "00000000-0000-4000-8000-000000000004",
       "events": [
         "contact.created",

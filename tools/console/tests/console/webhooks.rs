@@ -46,6 +46,7 @@ async fn an_endpoint_is_created_with_a_secret_that_is_shown_once() {
     assert_json_snapshot!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, @r#"
     [
       {
+        "description": null,
         "endpointId": "00000000-0000-4000-8000-000000000004",
         "events": [
           "contact.created",
@@ -82,7 +83,8 @@ async fn an_endpoint_is_created_and_changed_with_caps_and_slots() {
     is(&hooks.json(&["webhook", "show", "--endpoint", &endpoint]).await, json!([null, null, 1]));
     assert_json_snapshot!(update(&["--max-concurrency", "20"]).await, @r#"
     {
-      "endpointId": "00000000-0000-4000-8000-000000000005",
+      "description": null,
+      "endpointId": "00000000-0000-4000-8000-000000000006",
       "events": [
         "*"
       ],
@@ -188,6 +190,7 @@ async fn an_endpoint_is_shown_with_the_worst_of_its_slots_and_its_jobs() {
     assert_json_snapshot!(hooks.json(&show).await, @r#"
     {
       "createdAt": "2026-01-02T03:04:05.678Z",
+      "description": null,
       "disabledAt": null,
       "disabledReason": null,
       "endpointId": "00000000-0000-4000-8000-000000000004",
@@ -231,6 +234,7 @@ async fn an_endpoint_is_shown_with_the_worst_of_its_slots_and_its_jobs() {
     max per second               30
     slots                        3
     URL                          https://hooks.example.com/in
+    description                  -
     created                      2026-01-02T03:04:05.678Z
     disabled                     -
     disabled because             -
@@ -258,6 +262,7 @@ async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
     let verb = async |verb| desk.json(&["webhook", verb, "--workspace", &workspace, "--endpoint", &id]).await;
     assert_json_snapshot!(verb("disable").await, @r#"
     {
+      "description": null,
       "endpointId": "00000000-0000-4000-8000-000000000004",
       "events": [
         "*"
@@ -272,6 +277,7 @@ async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
     assert_json_snapshot!(verb("show").await, @r#"
     {
       "createdAt": "2026-01-02T03:04:05.678Z",
+      "description": null,
       "disabledAt": "2026-01-02T03:04:05.678Z",
       "disabledReason": "OPERATOR",
       "endpointId": "00000000-0000-4000-8000-000000000004",
@@ -294,8 +300,8 @@ async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
     "#);
     assert_eq!(verb("disable").await["state"], "DISABLED");
     assert_snapshot!(desk.run(&["webhook", "list", "--workspace", &workspace]).await.out, @"
-    ENDPOINT                              STATE     EVENTS  MAX CONCURRENCY  MAX PER SECOND  SLOTS  URL
-    00000000-0000-4000-8000-000000000004  DISABLED  *       -                -               1      https://hooks.example.com/in
+    ENDPOINT                              STATE     EVENTS  MAX CONCURRENCY  MAX PER SECOND  SLOTS  URL                           DESCRIPTION
+    00000000-0000-4000-8000-000000000004  DISABLED  *       -                -               1      https://hooks.example.com/in  -
     ");
     assert_eq!(verb("enable").await["state"], "ENABLED");
     assert_eq!(verb("enable").await["state"], "ENABLED");
@@ -443,6 +449,7 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
     max per second               -
     slots                        1
     URL                          https://hooks.example.com/in
+    description                  -
     created                      2026-01-02T03:04:05.678Z
     disabled                     -
     disabled because             -

@@ -273,6 +273,7 @@ fn endpoint() -> WebhookEndpoint {
         filter: EventFilter::All,
         caps: EndpointCaps::default(),
         slots: 1,
+        description: None,
         forgets_before: None,
         failing_since: None,
         created_at: at(0),

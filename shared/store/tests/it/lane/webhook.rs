@@ -207,7 +207,7 @@ impl Slot {
 
     async fn ask(&self, store: &Store) -> Result<bool, StoreError> {
         let Some(job) = self.asking.borrow().clone() else { return Ok(false) };
-        let (_, told) = store.request_job(&job, RESCUE).await?;
+        let (_, told) = store.request_job(&job, RESCUE, None).await?;
         self.asking.borrow_mut().take_if(|asking| asking.id == job.id);
         Ok(told.wake.is_some())
     }
@@ -340,7 +340,7 @@ impl Kind for Slot {
             3 => {
                 let jobs = store.jobs(slot(1)).await?;
                 for job in jobs {
-                    store.cancel_job(&job).await?;
+                    store.cancel_job(&[&job], harness::operator()).await?;
                 }
                 return Ok(false);
             }

@@ -226,7 +226,7 @@ async fn the_result_of_a_tell_depends_on_circuit_and_track_of_the_endpoint() {
 
     hooks.db.clock().set(now);
     let job = Job::new(JobId::from_uuid(Uuid::from_u128(1)), slot(1), JobKind::Enable, now);
-    let (_, told) = hooks.store().request_job(&job, RESCUE).await.unwrap();
+    let (_, told) = hooks.store().request_job(&job, RESCUE, None).await.unwrap();
     assert_eq!(told.wake, Some(Track::Slow), "an operator asks");
     assert_eq!(hooks.notify(&new).await.wake, Some(Track::Slow));
 }

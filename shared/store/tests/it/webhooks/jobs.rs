@@ -15,7 +15,7 @@ fn job(hooks: &Hooks, n: u128, kind: JobKind) -> Job {
 }
 
 async fn ask(hooks: &Hooks, job: &Job) -> (bool, NotifyResult) {
-    hooks.store().request_job(job, RESCUE).await.unwrap()
+    hooks.store().request_job(job, RESCUE, None).await.unwrap()
 }
 
 async fn asked(hooks: &Hooks, job: &Job) -> LaneJob {
@@ -224,13 +224,13 @@ async fn a_cancelled_job_makes_no_progress() {
             hooks.relay(&[event(1, 0), event(2, 1)]).await;
             let of = asked(&hooks, &job(&hooks, 1, JobKind::Recover { since: hooks.now() })).await;
             let page = page(&hooks, &of, limit).await;
-            assert!(hooks.store().cancel_job(&of).await.unwrap());
+            assert!(hooks.store().cancel_job(&[&of], harness::operator()).await.unwrap());
             hooks.db.clock().advance(moment);
             assert_eq!(hooks.store().advance_job(&of, &page, &of.job).await.unwrap(), None);
             let stored = hooks.store().job(slot(1), of.job.id).await.unwrap().unwrap();
             assert_eq!(stored.job.state, JobState::Cancelled, "{moment:?} {limit}");
             hooks.db.clock().advance(MOMENT);
-            assert!(!hooks.store().cancel_job(&of).await.unwrap(), "it was before");
+            assert!(!hooks.store().cancel_job(&[&of], harness::operator()).await.unwrap(), "it was before");
         }
     }
 }
@@ -240,7 +240,7 @@ async fn a_cancellation_whose_answer_was_lost_is_recognised() {
     let hooks = Hooks::start().await;
     let of = asked(&hooks, &job(&hooks, 1, JobKind::Enable)).await;
     hooks.db.fail("UpdateItem", Fault::AnswerLost, 1);
-    assert!(hooks.store().cancel_job(&of).await.unwrap());
+    assert!(hooks.store().cancel_job(&[&of], harness::operator()).await.unwrap());
 }
 
 #[tokio::test]
@@ -249,12 +249,12 @@ async fn a_visitor_of_a_job_that_was_requested_again_does_not_change_the_new_one
     hooks.relay(&[event(1, 0)]).await;
     let kind = JobKind::Recover { since: hooks.now() };
     let old = asked(&hooks, &job(&hooks, 1, kind)).await;
-    assert!(hooks.store().cancel_job(&old).await.unwrap());
+    assert!(hooks.store().cancel_job(&[&old], harness::operator()).await.unwrap());
     hooks.db.clock().advance(MINUTE);
     let new = asked(&hooks, &job(&hooks, 1, kind)).await;
     let page = page(&hooks, &old, 10).await;
     assert_eq!(hooks.store().advance_job(&old, &page, &old.job).await.unwrap(), None);
-    assert!(!hooks.store().cancel_job(&old).await.unwrap());
+    assert!(!hooks.store().cancel_job(&[&old], harness::operator()).await.unwrap());
     assert_eq!(hooks.store().job(slot(1), new.job.id).await.unwrap(), Some(new));
 }
 

@@ -268,7 +268,8 @@ async fn a_page_needs_one_read_of_endpoint_secrets_events_and_home_rows() {
     let made =
         WebhookEndpoint { filter, created_at: hooks.now(), ..World::endpoint(workspace(), endpoint(1)) };
     let secrets = World::endpoint_secrets();
-    assert!(hooks.store().create_endpoint(&seen, &made, &secrets).await.unwrap());
+    let new = store::NewEndpoint { endpoint: &made, secrets: &secrets, by: harness::operator(), kept: None };
+    assert_eq!(hooks.store().create_endpoint(&seen, &new).await.unwrap(), store::EndpointCreated::Done);
     let events: Vec<NewEvent> = (0..45).map(|n| event(n, n as i64)).collect();
     hooks.record(&events).await;
     let (missing, lost) = (event(99, 0), event(98, 0));
@@ -288,7 +289,7 @@ async fn a_page_needs_one_read_of_endpoint_secrets_events_and_home_rows() {
     hooks.db.fail("BatchGetItem", Fault::HalfProcessed, 3);
     let batch = hooks.store().visit_batch(slot(1), &asked, &homes).await.unwrap();
     assert_eq!((batch.events.len(), batch.homes.len(), batch.endpoint.is_some()), (45, 45, true));
-    assert!(hooks.store().delete_endpoint(&made).await.unwrap());
+    assert!(hooks.store().delete_endpoint(&made, harness::operator()).await.unwrap());
     let batch = hooks.store().visit_batch(slot(1), &[], &[]).await.unwrap();
     assert!(batch.endpoint.is_none() && batch.secrets.is_none());
 }

@@ -77,6 +77,7 @@ async fn main() -> Result<(), Failed> {
     templates(&stack).await?;
     access(&stack).await?;
     portal_access(&stack).await?;
+    webhook_endpoints(&stack).await?;
     lead_capture(&stack).await
 }
 
@@ -263,6 +264,50 @@ async fn portal_access(stack: &Stack) -> Result<(), Failed> {
     assert!(ended.is_some_and(|session| session.revoked_at.is_some()));
     let request = integrations.revoke_session().workspace_id(*workspace).session_id(begun.session.id);
     parsed("revokeSession", request.send().await?, 204);
+    Ok(())
+}
+
+async fn webhook_endpoints(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let wanted: types::WebhookEndpointCreate =
+        body(json!({"url": "https://hooks.example.com/driven", "receiverKey": "k"}))?;
+    let request = integrations.create_webhook_endpoint().workspace_id(*workspace).body(wanted);
+    let request = request.idempotency_key(Uuid::new_v4().to_string());
+    let made = parsed("createWebhookEndpoint", request.send().await?, 201);
+    assert!(made.signing_secret.as_ref().is_some_and(|secret| secret.starts_with("whsec_")));
+    let id = made.id;
+
+    let request = integrations.list_webhook_endpoints().workspace_id(*workspace);
+    let listed = parsed("listWebhookEndpoints", request.send().await?, 200);
+    assert!(listed.webhook_endpoints.iter().any(|endpoint| endpoint.id == id));
+
+    let request = integrations.get_webhook_endpoint().workspace_id(*workspace).endpoint_id(id);
+    let shown = parsed("getWebhookEndpoint", request.send().await?, 200);
+    assert!(!shown.rotation.next_secret_signs);
+
+    let update: types::WebhookEndpointUpdate = body(json!({"url": "https://hooks.example.com/moved"}))?;
+    let etag = shown.headers()["etag"].to_str()?.to_owned();
+    let request = integrations.update_webhook_endpoint().workspace_id(*workspace).endpoint_id(id);
+    let moved = parsed("updateWebhookEndpoint", request.if_match(etag).body(update).send().await?, 200);
+    assert!(moved.job.is_some());
+
+    let request = integrations.disable_webhook_endpoint().workspace_id(*workspace).endpoint_id(id);
+    let disabled = parsed("disableWebhookEndpoint", request.send().await?, 200);
+    assert_eq!(disabled.state, types::WebhookEndpointState::Disabled);
+
+    let request = integrations.enable_webhook_endpoint().workspace_id(*workspace).endpoint_id(id);
+    let enabled = parsed("enableWebhookEndpoint", request.send().await?, 200);
+    assert_eq!(enabled.state, types::WebhookEndpointState::Enabled);
+
+    let rotate: types::WebhookSecretRotate = body(json!({"replace": false}))?;
+    let request = integrations.rotate_webhook_secret().workspace_id(*workspace).endpoint_id(id);
+    assert_eq!(parsed("rotateWebhookSecret", request.body(rotate).send().await?, 200).signatures, 2);
+
+    let request = integrations.activate_webhook_secret().workspace_id(*workspace).endpoint_id(id);
+    assert!(parsed("activateWebhookSecret", request.send().await?, 200).activated);
+
+    let request = integrations.delete_webhook_endpoint().workspace_id(*workspace).endpoint_id(id);
+    parsed("deleteWebhookEndpoint", request.send().await?, 204);
     Ok(())
 }
 

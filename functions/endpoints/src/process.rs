@@ -1,0 +1,36 @@
+//! What the requests of a process share.
+
+use std::time::Duration;
+
+use admin::Admin;
+use domain::secret::Randomness;
+use edge::{Api, Call};
+use queue::Queues;
+
+use crate::gate::OfCall;
+
+/// What the requests of a process share.
+pub struct WebhookEndpoints {
+    /// The frame around every handler.
+    pub api: Api,
+    /// The queues of webhook lanes.
+    pub queues: Queues,
+    /// The time after which the sweeper looks at a lane whose queue message was lost.
+    pub rescue: Duration,
+    /// Makes the signing secrets.
+    pub random: Box<dyn Randomness>,
+}
+
+impl WebhookEndpoints {
+    /// The workspace of a call, and its caller.
+    pub(crate) fn admin<'a>(&self, call: &'a Call<'a>) -> Admin<'a, OfCall<'a>> {
+        Admin {
+            gate: OfCall(call),
+            store: call.store(),
+            workspace: call.workspace(),
+            by: call.author(),
+            queues: Some(self.queues.clone()),
+            rescue: self.rescue,
+        }
+    }
+}

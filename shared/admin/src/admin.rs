@@ -1,0 +1,61 @@
+//! A workspace, who changes it, and the loop of every change.
+
+use std::time::Duration;
+
+use domain::{Author, WebhookEndpoint, WorkspaceId};
+use futures::future::BoxFuture;
+use queue::Queues;
+use store::{RetryTime, Store, StoreError};
+
+use crate::refused::Refused;
+
+/// What must hold before a change is judged, after each read.
+pub trait Gate {
+    /// How the changes are refused.
+    type Refusal: From<Refused> + From<StoreError>;
+
+    /// Whether the caller means the endpoint in the state that was read.
+    fn check(&self, seen: &WebhookEndpoint) -> Result<(), Self::Refusal>;
+
+    /// Waits until the caller may write.
+    fn admit(&self) -> BoxFuture<'_, Result<(), Self::Refusal>>;
+}
+
+/// A workspace, and who changes it.
+pub struct Admin<'a, G> {
+    /// What must hold before a change.
+    pub gate: G,
+    /// The store.
+    pub store: &'a Store,
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// Who makes the changes, and in which request.
+    pub by: Author,
+    /// The queues of webhook lanes; `None` if they cannot be found. Then the sweeper visits the lanes.
+    pub queues: Option<Queues>,
+    /// The time after which the sweeper looks at a lane whose queue message was lost.
+    pub rescue: Duration,
+}
+
+impl<G: Gate> Admin<'_, G> {
+    /// Repeats a read and a write until the write succeeds. `once` returns `None` if another writer was faster. After some
+    /// seconds the store counts as busy.
+    pub(crate) async fn until_written<T, F>(&self, once: impl Fn() -> F) -> Result<T, G::Refusal>
+    where
+        F: Future<Output = Result<Option<T>, G::Refusal>>,
+    {
+        let mut retries = RetryTime::for_merges(self.store);
+        loop {
+            if let Some(written) = once().await? {
+                return Ok(written);
+            }
+            retries.wait().await?;
+        }
+    }
+
+    /// Whether the caller may change the endpoint as it was read.
+    pub(crate) async fn ready(&self, seen: &WebhookEndpoint) -> Result<(), G::Refusal> {
+        self.gate.check(seen)?;
+        self.gate.admit().await
+    }
+}

@@ -1,0 +1,17 @@
+//! What a tenant's management API and the operator's console both do, once for both: read, judge, write, and again if
+//! somebody was faster. The refusals are types: `edge` maps them to codes, the console to sentences.
+
+mod admin;
+mod endpoints;
+mod jobs;
+mod refused;
+mod trial;
+
+pub use admin::{Admin, Gate};
+pub use endpoints::{
+    Activated, ChangedEndpoint, Created, EndpointDetails, EndpointDraft, EndpointUpdate, Health, endpoint,
+    endpoint_details, endpoint_to_call,
+};
+pub use jobs::{JobProgress, JobRequest, RequestedJob, furthest};
+pub use refused::Refused;
+pub use trial::Trial;

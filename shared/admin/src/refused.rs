@@ -1,0 +1,39 @@
+//! Why changes are refused.
+
+use domain::webhook::{ChangeRefused, RotationRefused};
+use domain::{EndpointId, JobId, WorkspaceId};
+
+/// Why a change of a workspace is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// There is no such workspace.
+    #[error("there is no workspace {0}")]
+    UnknownWorkspace(WorkspaceId),
+    /// The workspace has no such endpoint.
+    #[error("the workspace has no webhook endpoint {0}")]
+    UnknownEndpoint(EndpointId),
+    /// The endpoint has no such job.
+    #[error("the endpoint has no job {0}")]
+    UnknownJob(JobId),
+    /// The workspace has the maximum number of endpoints.
+    #[error("the workspace has {of} webhook endpoints, which is the maximum")]
+    TooManyEndpoints {
+        /// The maximum.
+        of: usize,
+    },
+    /// The endpoint is disabled, so it gets no deliveries.
+    #[error("the webhook endpoint {0} is disabled")]
+    EndpointDisabled(EndpointId),
+    /// The settings do not fit the endpoint.
+    #[error("the settings do not fit the endpoint: {0:?}")]
+    Unfit(ChangeRefused),
+    /// The signing secret cannot be rotated or activated.
+    #[error(transparent)]
+    Rotation(#[from] RotationRefused),
+    /// The range begins too early, or ends before it begins.
+    #[error("the range is invalid: {0}")]
+    Range(&'static str),
+    /// The job is done and can no longer be cancelled.
+    #[error("the job {0} is done")]
+    JobDone(JobId),
+}
