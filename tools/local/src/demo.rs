@@ -54,6 +54,8 @@ pub(crate) async fn provision(
     let with_webhook = async |mut workspace: Workspace| {
         let operator = Operator { console, workspace_id: &workspace.workspace_id };
         workspace.webhook = operator.webhook(receiver).await?;
+        let link = operator.run(["portal", "link"], &["--role", "ADMIN", "--valid", "24h"]).await?;
+        workspace.portal_url = text(&link, "url");
         Ok::<_, Problem>(workspace)
     };
     let workspaces = try_join_all(filled.into_iter().map(with_webhook)).await?;
@@ -116,7 +118,8 @@ async fn fill(
     let operator = Operator { console, workspace_id: &workspace_id };
     let (office, sending) =
         try_join(operator.office(demo, checkout), operator.sending(demo, platforms, landing_page)).await?;
-    Ok(Workspace { workspace_id, office, sending, webhook: Value::Null, work: None })
+    let (name, portal_url) = (demo.name.to_owned(), String::new());
+    Ok(Workspace { workspace_id, name, portal_url, office, sending, webhook: Value::Null, work: None })
 }
 
 /// Gives the provider the templates of each account that are `wanted`, and the account's lines.

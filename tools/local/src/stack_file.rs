@@ -49,6 +49,9 @@ pub(crate) struct ProviderApp {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Workspace {
     pub(crate) workspace_id: String,
+    pub(crate) name: String,
+    /// A link that signs in to the workspace's portal as an administrator, once, within 24 hours.
+    pub(crate) portal_url: String,
     #[serde(flatten)]
     pub(crate) office: Office,
     #[serde(flatten)]
@@ -103,6 +106,14 @@ impl StackFile {
         checkout.write("stack.json", &format!("{text}\n"))
     }
 
+    /// A line for each workspace: a link to its portal.
+    fn portals(&self) -> String {
+        let line = |workspace: &Workspace| {
+            format!("Portal     {} (signs you in to {}, once)\n", workspace.portal_url, workspace.name)
+        };
+        self.workspaces.iter().map(line).collect()
+    }
+
     /// The text that `local run` prints: the URLs, and commands to try first.
     pub(crate) fn summary(&self, checkout: &Checkout) -> String {
         let mut text = format!(
@@ -115,6 +126,7 @@ impl StackFile {
              Inbound    {} (where the provider posts webhooks)\n\
              Landing    {} (a page that sends leads)\n\
              Reference  {} (the API reference)\n\
+             {}\
              Logs       {}\n\
              Details    {} (all URLs, keys and ids)\n",
             self.base_url,
@@ -124,6 +136,7 @@ impl StackFile {
             self.provider_events_url,
             self.landing_url,
             self.reference_url,
+            self.portals(),
             checkout.path_text("logs"),
             checkout.path_text("stack.json"),
         );
