@@ -5,12 +5,13 @@ VENV := .venv
 SAM := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 ARCHITECTURES ?= x86_64 arm64
 BROWSER := tests/browser
+PORTAL := functions/portal/web
 ROTATION := tests/rotation
 CLIENTS := tests/contract/clients
 FUNCTIONS := $(notdir $(wildcard functions/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures soak simulate fuzz fuzz-api rust-client mutations mutants smoke build release engine numbering hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures soak simulate fuzz fuzz-api rust-client mutations mutants smoke build release portal engine numbering hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -25,7 +26,7 @@ run: machine-runs ## run the whole service on this machine until Ctrl-C (PORT=90
 check: machine-runs $(VENV)/bin/typos ## check spelling, format and lints, and run the tests of the crates
 	@python3 tests/run.py check
 
-test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATION)/node_modules/installed $(CLIENTS)/node_modules/installed ## run all tests: also the whole stack, a browser, the template and SAM
+test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(PORTAL)/node_modules/installed $(ROTATION)/node_modules/installed $(CLIENTS)/node_modules/installed ## run all tests: also the whole stack, a browser, the template and SAM
 	@python3 tests/run.py test
 
 bench: machine-runs ## measure the cost of functions, reads and deliveries, as tables (builds first; then about ten minutes)
@@ -86,6 +87,9 @@ build: $(VENV)/installed ## build all functions as they are shipped, for both pr
 release: build ## make the files of a release from a build for both processors: zips, templates, checksums, a bill of materials (into release/)
 	@$(VENV)/bin/python .ci/release.py
 
+portal: $(PORTAL)/node_modules/installed ## build the document of the portal, functions/portal/pages/index.html, from functions/portal/web (commit both)
+	@node $(PORTAL)/build.mjs
+
 engine: $(VENV)/installed ## provide containers for `sam local` without Docker (as root, until Ctrl-C)
 	@$(VENV)/bin/python tests/sam/engine.py
 
@@ -112,6 +116,10 @@ $(VENV)/bin/typos: tests/requirements.lock | machine-runs
 
 $(BROWSER)/node_modules/installed: $(BROWSER)/package.json $(BROWSER)/package-lock.json | machine-tests
 	@npm ci --prefix $(BROWSER) --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(PORTAL)/node_modules/installed: $(PORTAL)/package.json $(PORTAL)/package-lock.json | machine-tests
+	@npm ci --prefix $(PORTAL) --no-audit --no-fund --loglevel=error
 	@touch $@
 
 $(ROTATION)/node_modules/installed: $(ROTATION)/package.json $(ROTATION)/package-lock.json | machine-tests
