@@ -16,6 +16,9 @@ fn openapi_describes_these_routes_with_their_scopes() {
         for (method, operation) in item.as_object().unwrap() {
             let Some(scope) = operation["x-scope"].as_str() else { continue };
             let path = path.strip_prefix(BELOW).unwrap();
+            if !access::ROUTES.iter().any(|(_, own, _)| *own == path) {
+                continue;
+            }
             described.insert((method.to_uppercase(), path.to_owned(), scope.to_owned()));
             let text = operation["description"].as_str().unwrap();
             assert!(text.contains(&format!("`{scope}`")), "{text}");
