@@ -11,7 +11,7 @@ import { launch, look, stack, until, workspace } from './stack.js';
 const PORTAL = `${stack.baseUrl}/portal/index.html`;
 const API = `${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}`;
 const DOCUMENT = new URL('../../functions/portal/pages/index.html', import.meta.url);
-const PAGES = ['conversations', 'contacts', 'templates', 'attributes', 'api-keys', 'portal-access', 'audit-log'];
+const PAGES = ['overview', 'webhooks', 'conversations', 'contacts', 'templates', 'attributes', 'api-keys', 'portal-access', 'audit-log'];
 const WORDS = {
   en: { signIn: 'Sign in', workspaceId: 'Workspace ID', key: 'API key', conversations: 'Conversations', empty: 'There is no contact yet.', again: 'Try again' },
   es: { signIn: 'Iniciar sesión', workspaceId: 'ID del espacio de trabajo', key: 'Clave de API', conversations: 'Conversaciones', empty: 'Todavía no hay contactos.', again: 'Intentar de nuevo' },
@@ -74,12 +74,13 @@ const problem = (status, code, title, more = {}) => ({
   body: JSON.stringify({ title, status, code, ...more }),
 });
 
-/** A conversation, a contact and a template of the demo, for the pages of one thing. */
+/** An endpoint, a conversation, a contact and a template of the demo, for the pages of one thing. */
 async function things() {
   const { conversations } = await api('GET', '/conversations?pageSize=1');
   const { contacts } = await api('GET', '/contacts?pageSize=1');
   const { templates } = await api('GET', '/templates?pageSize=1');
-  return [`conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`, `users/${workspace.users[0].id}`];
+  const { webhookEndpoints } = await api('GET', '/webhook-endpoints');
+  return [`webhooks/${webhookEndpoints[0].id}`, `conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`, `users/${workspace.users[0].id}`];
 }
 
 for (const language of ['en', 'es']) {
@@ -488,4 +489,60 @@ test('the document has at most 60 KB and is not asked for twice', async () => {
   await page.goto(PORTAL);
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
   assert.deepEqual(asked, [PORTAL]);
+});
+
+test('an endpoint is created, its secret shown once and rotated, and it is disabled and deleted', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'webhooks');
+  await page.getByRole('button', { name: 'Create an endpoint' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('textbox', { name: 'URL' }).fill('http://127.0.0.1/');
+  await dialog.getByLabel('Your key').fill('the-key-of-the-test');
+  await dialog.getByRole('combobox', { name: 'Events' }).selectOption('some');
+  await dialog.getByRole('checkbox', { name: 'lead.failed' }).check();
+  await dialog.getByRole('button', { name: 'Create an endpoint' }).click();
+  await dialog.getByRole('alert').waitFor();
+  assert.equal(await dialog.getByRole('textbox', { name: 'URL' }).getAttribute('aria-invalid'), 'true');
+  assert.deepEqual(await violations(page), [], 'a failed form');
+  await dialog.getByRole('textbox', { name: 'URL' }).fill(`https://hooks.example.com/${Date.now()}`);
+  await dialog.getByLabel('Description').fill('Browser test');
+  await dialog.getByRole('button', { name: 'Create an endpoint' }).click();
+  await dialog.getByText('This is shown only now.').waitFor();
+  const secret = await dialog.locator('.secret code').innerText();
+  assert.match(secret, /^whsec_/);
+  await dialog.getByRole('checkbox', { name: 'I saved it' }).check();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('heading', { name: 'Browser test', level: 1 }).waitFor();
+  assert.ok(!(await page.content()).includes(secret));
+
+  await page.getByRole('button', { name: 'API call' }).click();
+  assert.ok(!(await dialog.innerText()).includes('the-key-of-the-test'));
+  await dialog.getByRole('button', { name: 'Close' }).click();
+
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await dialog.getByRole('button', { name: 'Rotate' }).click();
+  await dialog.getByText('This is shown only now.').waitFor();
+  assert.notEqual(await dialog.locator('.secret code').innerText(), secret);
+  await dialog.getByRole('checkbox', { name: 'I saved it' }).check();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('button', { name: 'Activate' }).click();
+  await dialog.getByRole('button', { name: 'Activate' }).click();
+  await page.getByText('The old secret signs too, until').waitFor();
+
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByLabel('Description').fill('Renamed test');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { name: 'Renamed test', level: 1 }).waitFor();
+
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await dialog.getByRole('button', { name: 'Disable' }).click();
+  await page.getByText('It was disabled here or by API').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await dialog.getByText('Nobody can undo this.').waitFor();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+  await loaded(page);
+  assert.equal(await page.getByText('Renamed test').count(), 0);
+  assert.deepEqual(page.complaints, []);
 });

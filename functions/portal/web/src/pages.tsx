@@ -7,8 +7,10 @@ import { Attributes } from './pages/attributes';
 import { AuditLog } from './pages/audit-log';
 import { Contacts, OneContact, OneUser } from './pages/contacts';
 import { Conversations, OneConversation } from './pages/conversations';
+import { Overview } from './pages/overview';
 import { PortalAccess } from './pages/portal-access';
 import { OneTemplate, Templates } from './pages/templates';
+import { OneWebhook, Webhooks } from './pages/webhooks';
 import { may } from './session';
 import { t } from './words';
 
@@ -23,6 +25,8 @@ interface Entry {
 }
 
 const PAGES: Entry[] = [
+  { path: 'overview', scope: 'webhooks:read', name: () => t.overview.title, view: Overview },
+  { path: 'webhooks', scope: 'webhooks:read', name: () => t.webhooks.title, view: Webhooks, one: OneWebhook },
   { path: 'conversations', scope: 'conversations:read', name: () => t.conversations.title, view: Conversations, one: OneConversation },
   { path: 'contacts', scope: 'contacts:read', name: () => t.contacts.title, view: Contacts, one: OneContact },
   { path: 'templates', scope: 'templates:read', name: () => t.templates.title, view: Templates, one: OneTemplate },

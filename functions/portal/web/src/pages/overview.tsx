@@ -1,0 +1,111 @@
+// Is anything wrong, and what do I do?
+
+import type { ComponentChildren } from 'preact';
+
+import { client, value, workspace } from '../api';
+import { useLoad } from '../load';
+import type { Load } from '../load';
+import { Page } from '../parts/page';
+import { ProblemBox } from '../parts/problem';
+import { Bones } from '../parts/table';
+import { Seen } from '../parts/text';
+import { Time } from '../parts/time';
+import { address } from '../router';
+import { may } from '../session';
+import { t } from '../words';
+import { faultOf, nameOf } from './webhooks';
+
+const ENDPOINTS = '/service/api/v1/workspaces/{workspaceId}/webhook-endpoints';
+
+/** Something to do: what is wrong, and where it is repaired. */
+interface Finding {
+  key: string;
+  says: ComponentChildren;
+  to: string;
+  act: string;
+}
+
+const at = (page: string, id: string) => address(workspace().workspaceId, page, { id });
+
+async function endpoints(): Promise<Finding[]> {
+  const { webhookEndpoints } = await value(client.GET(ENDPOINTS, { params: { path: workspace() } }));
+  const detailed = await Promise.all(
+    webhookEndpoints.map(({ id, state, ...rest }) =>
+      state === 'ENABLED' ? value(client.GET(`${ENDPOINTS}/{endpointId}`, { params: { path: { ...workspace(), endpointId: id } } })) : { id, state, ...rest },
+    ),
+  );
+  return detailed.flatMap((endpoint) => {
+    const fault = faultOf(endpoint);
+    if (!fault) return [];
+    const since = fault === 'DISABLED' ? endpoint.disabledAt : 'health' in endpoint && fault === 'FAILING' ? endpoint.health.failingSince : null;
+    const says = (
+      <>
+        <strong>
+          <Seen text={nameOf(endpoint)} />
+        </strong>{' '}
+        {t.overview.endpoint[fault]} {since && <Time at={since} />}
+      </>
+    );
+    return [{ key: endpoint.id, says, to: at('webhooks', endpoint.id), act: t.overview.repair }];
+  });
+}
+
+async function templates(): Promise<Finding[]> {
+  const { templates } = await value(
+    client.GET('/service/api/v1/workspaces/{workspaceId}/templates', { params: { path: workspace(), query: { status: 'PAUSED', pageSize: 100 } } }),
+  );
+  return templates.map(({ id, name, language, statuses }) => ({
+    key: id,
+    says: (
+      <>
+        <strong>
+          <Seen text={name} />
+        </strong>{' '}
+        ({language}) {t.overview.template(statuses.filter(({ status }) => status === 'PAUSED').length)}
+      </>
+    ),
+    to: at('templates', id),
+    act: t.overview.show,
+  }));
+}
+
+const CHECKS: { scope: string; name: () => string; fine: () => string; look: () => Promise<Finding[]> }[] = [
+  { scope: 'webhooks:read', name: () => t.webhooks.title, fine: () => t.overview.fine.endpoints, look: endpoints },
+  { scope: 'templates:read', name: () => t.templates.title, fine: () => t.overview.fine.templates, look: templates },
+];
+
+export function Overview() {
+  const looked = CHECKS.map((check) => ({ ...check, offered: may(check.scope) }));
+  const loads = looked.map(({ look, offered }, index) => useLoad(String(index), () => (offered ? look() : Promise.resolve([]))));
+  const shown = looked.map((check, index) => ({ ...check, load: loads[index] as Load<Finding[]> })).filter(({ offered }) => offered);
+  const waiting = shown.some(({ load }) => load.loading);
+  const failed = shown.some(({ load }) => load.problem);
+  const found = shown.reduce((sum, { load }) => sum + (load.value?.length ?? 0), 0);
+  return (
+    <Page title={t.overview.title} name={t.overview.title}>
+      <p class={`verdict ${waiting ? '' : found || failed ? 'bad' : 'good'}`} role="status">
+        {waiting ? t.parts.loading : failed && !found ? t.overview.notKnown : found ? t.overview.todo(found) : t.overview.allFine}
+      </p>
+      {waiting && <Bones lines={shown.length} />}
+      {!waiting &&
+        shown.map(({ name, load }) => load.problem && <ProblemBox key={name()} problem={load.problem} again={load.reload} />)}
+      {!waiting && (
+        <ul class="plain findings">
+          {shown.flatMap(({ name, load }) =>
+            (load.value ?? []).map(({ key, says, to, act }) => (
+              <li key={key} class="wrong">
+                <span>
+                  <span class="soft">{name()}</span>
+                  <br />
+                  {says}
+                </span>
+                <a href={to}>{act}</a>
+              </li>
+            )),
+          )}
+          {shown.map(({ name, fine, load }) => load.value?.length === 0 && <li key={name()}>{`✓ ${fine()}`}</li>)}
+        </ul>
+      )}
+    </Page>
+  );
+}
