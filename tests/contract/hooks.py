@@ -208,6 +208,8 @@ BEYOND_SCHEMAS = [
     (r"body\.url", "value_error|string_too_long"),
     # Not every text of the pattern is a time of the calendar, or ahead.
     (r"query\.(since|until)|body\.expiresAt", "value_error"),
+    # A URL has more rules than a pattern can say.
+    (r"body\.(returnUrl|url)", "value_error"),
     # A search needs a character that remains without white space, accents and apostrophes, and has at most five words.
     (r"query\.search", "value_error|string_too_short"),
     # The size limit depends on the file's type. Name and content type must match the type.
