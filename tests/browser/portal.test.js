@@ -380,6 +380,8 @@ test('a key is created, shown once, renamed beside somebody else, revoked, and t
   await dialog.getByRole('button', { name: 'Copy: API key' }).click();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
   for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Escape');
+  // The browser closes the dialog at the second press, and the page opens it again.
+  await dialog.getByText(secret).waitFor();
   assert.ok(await dialog.getByText(secret).isVisible(), 'Escape does not lose the secret');
   await dialog.getByRole('checkbox', { name: 'I saved it' }).check();
   await dialog.getByRole('button', { name: 'Done' }).click();

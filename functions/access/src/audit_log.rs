@@ -37,10 +37,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let page = async { Ok(store.audit_log(workspace, &wanted, page_size, after.as_deref()).await?) };
     let (page, ()) = try_join(page, cursors.warm()).await?;
     let entries = page.items.iter().map(view::audit_entry).collect();
-    let cursor = match page.next {
-        Some(position) => Some(cursors.seal(&position).await?),
-        None => None,
-    };
+    let cursor = cursors.next(page.next.as_deref()).await?;
     Reply::list(&view::AuditLogView { entries, cursor })
 }
 

@@ -1,5 +1,5 @@
 use domain::access::api_key::{Grant, RateLimit};
-use domain::secret::Randomness;
+use domain::secret::{Randomness, numbers};
 use domain::text::operator_name;
 use domain::{ApiKey, ApiKeyToken, KeyId, Refused, Scope, Scopes, Timestamp};
 use edge::form::{Form, Node, Rejection};
@@ -8,7 +8,6 @@ use futures::future::try_join;
 use store::{IdempotencyKey, JudgedKey, KeyCreated, StoredAnswer, Table};
 
 use crate::audit_log::read_moment;
-use crate::get::author;
 
 /// POST /api-keys: three round trips. The answer has the secret value of the key, which is stored nowhere: a repeat under the same
 /// `Idempotency-Key` gets `null` in its place. An unknown field is refused: whoever misspells `expiresAt` would get a key that
@@ -26,7 +25,7 @@ pub(crate) async fn create(call: &Call<'_>, random: &dyn Randomness) -> Result<R
     }
 
     let id = KeyId::generate(call.store().ids());
-    let token = new_token(random);
+    let token = ApiKeyToken::from_entropy(numbers(random));
     let creation = Creation { call, name, grant, once, id, token };
     call.until_written(|| creation.attempt()).await
 }
@@ -35,9 +34,8 @@ fn read_wanted(form: &mut Form, body: Node<'_>, now: Timestamp) -> Option<(Strin
     let body = body.object(form)?.only(form, &["name", "scopes", "rate", "burst", "expiresAt"]);
     let name = body.field("name").required(form).and_then(|at| at.text(form, operator_name));
     let scopes = body.field("scopes").required(form).and_then(|at| read_scopes(form, &at));
-    let number = |form: &mut Form, field: &str, default: u32, most: u32| match body.field(field).given() {
-        None => Some(default),
-        Some(at) => at.integer(form, 1, most.into()).and_then(|number| u32::try_from(number).ok()),
+    let number = |form: &mut Form, field: &str, default: u32, most: u32| {
+        body.field(field).given().map_or(Some(default), |at| at.number(form, 1, most))
     };
     let rate = number(form, "rate", RateLimit::DEFAULT.per_second, RateLimit::MAX_PER_SECOND);
     let burst = number(form, "burst", RateLimit::DEFAULT.burst, RateLimit::MAX_BURST);
@@ -61,15 +59,6 @@ fn read_scopes(form: &mut Form, at: &Node<'_>) -> Option<Scopes> {
     let words: Vec<Option<String>> = items.iter().map(read).collect();
     let words: Vec<String> = words.into_iter().collect::<Option<_>>()?;
     Scopes::parse(words.iter().map(String::as_str)).ok()
-}
-
-/// A new secret value.
-pub(crate) fn new_token(random: &dyn Randomness) -> ApiKeyToken {
-    ApiKeyToken::from_entropy(std::array::from_fn(|_| {
-        let mut bytes = [0; 8];
-        random.fill(&mut bytes);
-        u64::from_le_bytes(bytes)
-    }))
 }
 
 /// The expiry of a key.
@@ -108,7 +97,7 @@ impl Creation<'_> {
         }
         let workspace = workspace.ok_or_else(ApiError::no_workspace)?;
         ApiKey::check_room(&keys, self.grant.rate, workspace.key_rate, now)?;
-        let by = author(self.call);
+        let by = self.call.author();
         let key = ApiKey::new(self.id, id, &self.name, self.grant.clone(), by.actor.clone(), now);
         let key = key.map_err(|_| ApiError::unexpected("a key that was read does not fit"))?;
 
@@ -128,9 +117,6 @@ impl Creation<'_> {
     }
 
     fn replayed(&self, answered: StoredAnswer) -> Result<Reply, ApiError> {
-        let Some(once) = &self.once else {
-            return Err(ApiError::unexpected("a response was stored without an idempotency key"));
-        };
-        Ok(Reply::list_again(replay(once, answered)?).created().replayed())
+        Ok(Reply::list_again(replay(self.once.as_ref(), answered)?).created().replayed())
     }
 }

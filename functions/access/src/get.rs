@@ -1,26 +1,21 @@
-use domain::{ApiKey, Author, KeyId, Timestamp};
+use domain::{ApiKey, KeyId, Timestamp};
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, Resource, view};
 
 /// GET /api-keys/{keyId}: one round trip.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let id = read_id(call)?;
+    let id = read_id(call, "keyId")?;
     let found = call.store().listed_key_and_use(call.workspace(), id).await?;
     let (listed, used) = found.ok_or(ApiError::NotFound(Resource::ApiKey))?;
     shown(&listed.key, used)
 }
 
-/// The key's id in the path of a request without a query.
-pub(crate) fn read_id(call: &Call<'_>) -> Result<KeyId, ApiError> {
+/// The id of a key or a session in the path of a request without a query.
+pub(crate) fn read_id(call: &Call<'_>, name: &str) -> Result<KeyId, ApiError> {
     let mut form = Form::default();
     call.request.query().only(&mut form, &[]);
-    let id = call.request.path_id(&mut form, "keyId", KeyId::parse);
+    let id = call.request.path_id(&mut form, name, KeyId::parse);
     form.finish(id)
-}
-
-/// The caller, as entries of the audit log name it.
-pub(crate) fn author(call: &Call<'_>) -> Author {
-    Author { actor: call.caller.api_key().actor(), request_id: Some(call.request.id().to_owned()) }
 }
 
 /// The key with the tag that `If-Match` names. The last use changes with each request, so the tag does not depend on it.

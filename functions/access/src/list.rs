@@ -19,9 +19,6 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let ids: Vec<KeyId> = page.items.iter().map(|key| key.id).collect();
     let used = store.last_uses(workspace, &ids).await?;
     let api_keys = page.items.iter().zip(used).map(|(key, used)| view::api_key(key, used)).collect();
-    let cursor = match page.next {
-        Some(position) => Some(cursors.seal(&position).await?),
-        None => None,
-    };
+    let cursor = cursors.next(page.next.as_deref()).await?;
     Reply::list(&view::ApiKeysView { api_keys, cursor })
 }

@@ -1,13 +1,10 @@
 use domain::access::kind::{Link, Visitor};
 use domain::access::session::{LINK_SECONDS, SESSION_SECONDS, portal_url, return_url};
-use domain::secret::Randomness;
+use domain::secret::{Randomness, numbers};
 use domain::text::operator_name;
-use domain::{KeyId, Refused, Role};
+use domain::{ApiKeyToken, KeyId, Refused, Role, Unfit};
 use edge::form::{Form, Node};
 use edge::{ApiError, Call, Reply, view};
-
-use crate::create::new_token;
-use crate::get::author;
 
 struct Wanted {
     role: Role,
@@ -16,8 +13,8 @@ struct Wanted {
     confirms: bool,
 }
 
-/// POST /portal-links: two round trips, the first of which is the limiter's. The answer has the secret value of the link, which is stored nowhere. An unknown field is
-/// refused: whoever misspells `linkSeconds` would get a link that lives for another time.
+/// POST /portal-links: two round trips, the first of which is the limiter's. The answer has the secret value of the link, which is
+/// stored nowhere. An unknown field is refused: whoever misspells `linkSeconds` would get a link that lives for another time.
 pub(crate) async fn create(call: &Call<'_>, random: &dyn Randomness) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
@@ -34,10 +31,10 @@ pub(crate) async fn create(call: &Call<'_>, random: &dyn Randomness) -> Result<R
     let own_path = format!("/service/api/v1/workspaces/{workspace}/portal-links");
     let base = call.request.base_url(&own_path);
     let base = base.ok_or_else(|| ApiError::unexpected("the event does not say which host was called"))?;
-    let token = new_token(random);
+    let token = ApiKeyToken::from_entropy(numbers(random));
     let link = caller.link(KeyId::generate(store.ids()), link, role, seconds, store.now());
     call.caller.admitted().await?;
-    store.create_link(&token.sha256_hex(), &link, &author(call)).await?;
+    store.create_link(&token.sha256_hex(), &link, &call.author()).await?;
     let url = portal_url(&base, workspace, &token, confirms);
     Reply::list(&view::portal_link(&link, role, &url)).map(Reply::created)
 }
@@ -46,28 +43,17 @@ fn read_wanted(form: &mut Form, body: Node<'_>) -> Option<Wanted> {
     const FIELDS: &[&str] = &["role", "subject", "linkSeconds", "sessionSeconds", "confirm", "returnUrl"];
     let body = body.object(form)?.only(form, FIELDS);
     let role = body.field("role").required(form).and_then(|at| at.text(form, Role::parse));
-    let text = |form: &mut Form, field: &str, parse: fn(&str) -> Result<String, domain::Unfit>| match body
-        .field(field)
-        .given()
-    {
-        None => Some(None),
-        Some(at) => at.text(form, parse).map(Some),
+    let text = |form: &mut Form, field: &str, parse: fn(&str) -> Result<String, Unfit>| {
+        body.field(field).given().map_or(Some(None), |at| at.text(form, parse).map(Some))
+    };
+    let seconds = |form: &mut Form, field: &str, (least, most, usual): (u32, u32, u32)| {
+        body.field(field).given().map_or(Some(usual), |at| at.number(form, least, most))
     };
     let subject = text(form, "subject", operator_name);
     let back = text(form, "returnUrl", return_url);
-    let seconds = |form: &mut Form, field: &str, (least, most, usual): (u32, u32, u32)| match body
-        .field(field)
-        .given()
-    {
-        None => Some(usual),
-        Some(at) => at.integer(form, least.into(), most.into()).and_then(|number| u32::try_from(number).ok()),
-    };
     let link_seconds = seconds(form, "linkSeconds", LINK_SECONDS);
     let session_seconds = seconds(form, "sessionSeconds", SESSION_SECONDS);
-    let confirms = match body.field("confirm").given() {
-        None => Some(false),
-        Some(at) => at.boolean(form),
-    };
+    let confirms = body.field("confirm").given().map_or(Some(false), |at| at.boolean(form));
     let (role, session_seconds) = (role?, session_seconds?);
     let visitor = Visitor { role: Some(role), subject: subject?, return_url: back? };
     let link = Link { visitor, session_seconds, used_at: None };

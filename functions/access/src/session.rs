@@ -2,14 +2,12 @@
 
 use domain::access::kind::Link;
 use domain::access::session::SESSION_SECONDS;
-use domain::secret::Randomness;
-use domain::{ApiKey, Author, KeyId, KeyKind};
+use domain::secret::{Randomness, numbers};
+use domain::{ApiKey, ApiKeyToken, Author, KeyId, KeyKind};
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, view};
 use runtime::metrics::Denial;
 
-use crate::create::new_token;
-use crate::get::author;
 use crate::sessions::end_session;
 
 /// GET /session: one round trip.
@@ -19,7 +17,8 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     Reply::list(&view::own_session(call.caller.api_key(), &workspace))
 }
 
-/// POST /sessions: two round trips. By a link the first one reads its makers. The answer has the secret value of the session, which is stored nowhere.
+/// POST /sessions: two round trips. By a link the first one reads its makers. The answer has the secret value of the session, which
+/// is stored nowhere.
 pub(crate) async fn start(call: &Call<'_>, random: &dyn Randomness) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
@@ -29,7 +28,7 @@ pub(crate) async fn start(call: &Call<'_>, random: &dyn Randomness) -> Result<Re
     let seconds = form.finish(wanted)?;
 
     let (store, now) = (call.store(), call.store().now());
-    let (id, token) = (KeyId::generate(store.ids()), new_token(random));
+    let (id, token) = (KeyId::generate(store.ids()), ApiKeyToken::from_entropy(numbers(random)));
     let sha256_hex = token.sha256_hex();
     let session = match &caller.kind {
         KeyKind::Link(link) => {
@@ -45,7 +44,7 @@ pub(crate) async fn start(call: &Call<'_>, random: &dyn Randomness) -> Result<Re
         KeyKind::Key | KeyKind::Session(_) => {
             let session = caller.session(id, seconds, now);
             call.caller.admitted().await?;
-            store.start_session(&sha256_hex, &session, &author(call)).await?;
+            store.start_session(&sha256_hex, &session, &call.author()).await?;
             session
         }
     };
@@ -66,7 +65,7 @@ fn read_seconds(form: &mut Form, body: Node<'_>, of: &KeyKind) -> Option<u32> {
     if matches!(of, KeyKind::Link(_)) {
         form.fail(&at, Rejection::Refused("the link says how long its session lasts"));
     }
-    at.integer(form, least.into(), most.into()).and_then(|seconds| u32::try_from(seconds).ok())
+    at.number(form, least, most)
 }
 
 /// DELETE /session: signs out. Two round trips.

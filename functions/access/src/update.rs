@@ -6,7 +6,7 @@ use edge::{ApiError, Call, Reply, Resource};
 use serde_json::Value;
 
 use crate::create::read_expiry;
-use crate::get::{author, shown};
+use crate::get::shown;
 
 /// PATCH /api-keys/{keyId}: two round trips. A key never gains anything, so its expiry only becomes earlier. An unknown field is
 /// refused: whoever misspells `expiresAt` would believe that the key ends.
@@ -44,7 +44,7 @@ async fn attempt(
     let Some(next) = changed else { return Ok(Some(reply)) };
 
     call.caller.admitted().await?;
-    match store.replace_listed_key(&listed, &next, AuditAction::ApiKeyUpdate, &author(call)).await? {
+    match store.replace_listed_key(&listed, &next, AuditAction::ApiKeyUpdate, &call.author()).await? {
         true => shown(&next, used).map(Some),
         false => Ok(None),
     }

@@ -29,9 +29,6 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let ((page, definitions), ()) = try_join(page, cursors.warm()).await?;
     let now = store.now();
     let contacts = page.items.iter().map(|contact| view::contact(contact, &definitions, now)).collect();
-    let cursor = match page.next {
-        Some(position) => cursors.seal(&position).await?,
-        None => String::new(),
-    };
+    let cursor = cursors.next(page.next.as_deref()).await?.unwrap_or_default();
     Reply::list(&view::ContactsView { contacts, cursor })
 }

@@ -139,10 +139,7 @@ impl Creation<'_> {
     }
 
     fn replayed(&self, answered: StoredAnswer) -> Result<Reply, ApiError> {
-        let once = self.once.as_ref();
-        let once =
-            once.ok_or_else(|| ApiError::unexpected("a response was stored without an idempotency key"))?;
-        Ok(Reply::resource_again(replay(once, answered)?).created().replayed())
+        Ok(Reply::resource_again(replay(self.once.as_ref(), answered)?).created().replayed())
     }
 }
 

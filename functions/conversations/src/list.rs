@@ -45,10 +45,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let items: Vec<Conversation> =
         page.items.iter().zip(&seen).map(|(conversation, seen)| conversation.with_seen(seen)).collect();
     let conversations = items.iter().map(view::conversation).collect();
-    let cursor = match page.next {
-        Some(position) => Some(cursors.seal(&position).await?),
-        None => None,
-    };
+    let cursor = cursors.next(page.next.as_deref()).await?;
     Reply::list(&view::ConversationsView { conversations, cursor })
 }
 

@@ -29,10 +29,7 @@ pub(crate) async fn create(of: &WebhookEndpoints, call: &Call<'_>) -> Result<Rep
             Ok(Reply::list(&shown)?.created())
         }
         Created::Answered(answered) => {
-            let Some(once) = &once else {
-                return Err(ApiError::unexpected("a response was stored without an idempotency key"));
-            };
-            Ok(Reply::list_again(replay(once, answered)?).created().replayed())
+            Ok(Reply::list_again(replay(once.as_ref(), answered)?).created().replayed())
         }
     }
 }
@@ -41,18 +38,11 @@ fn read_wanted(form: &mut Form, body: Node<'_>) -> Option<(EndpointDraft, Receiv
     let body = body.object(form)?.only(form, FIELDS);
     let url = body.field("url").required(form).and_then(|at| url(form, &at));
     let api_key = body.field("receiverKey").required(form).and_then(|at| receiver_key(form, &at));
-    let description = match body.field("description").given() {
-        None => Some(None),
-        Some(at) => description(form, &at).map(Some),
-    };
-    let filter = match body.field("events").given() {
-        None => Some(EventFilter::All),
-        Some(at) => events(form, &at),
-    };
-    let optional_cap = |form: &mut Form, field: &str| match body.field(field).given() {
-        None => Some(None),
-        Some(at) => cap(form, &at).map(Some),
-    };
+    let given = |field: &str| body.field(field).given();
+    let description = given("description").map_or(Some(None), |at| description(form, &at).map(Some));
+    let filter = given("events").map_or(Some(EventFilter::All), |at| events(form, &at));
+    let optional_cap =
+        |form: &mut Form, field: &str| given(field).map_or(Some(None), |at| cap(form, &at).map(Some));
     let (concurrency, per_second) =
         (optional_cap(form, "maxConcurrency"), optional_cap(form, "maxPerSecond"));
     let caps = EndpointCaps { concurrency: concurrency?, per_second: per_second? };

@@ -22,7 +22,7 @@ pub(crate) fn description(form: &mut Form, at: &Node<'_>) -> Option<String> {
 }
 
 pub(crate) fn cap(form: &mut Form, at: &Node<'_>) -> Option<u16> {
-    at.integer(form, 1, EndpointCaps::MOST.into()).and_then(|cap| u16::try_from(cap).ok())
+    at.number(form, 1, EndpointCaps::MOST)
 }
 
 /// The types of events: at least one, or `*` for all.

@@ -47,7 +47,7 @@ async fn again(
     files: &[Declared],
 ) -> Result<Reply, ApiError> {
     // The body is the same, so its files are the same.
-    let ids = read_kept(&replay(once, answered)?)?;
+    let ids = read_kept(&replay(Some(once), answered)?)?;
     Ok(signed(call, bucket, &ids, files).await?.replayed())
 }
 

@@ -171,7 +171,7 @@ fn created(id: MessageId) -> Result<Reply, ApiError> {
 }
 
 fn replayed(once: &IdempotencyKey, answered: StoredAnswer) -> Result<Reply, ApiError> {
-    let id = MessageId::parse(&replay(once, answered)?);
+    let id = MessageId::parse(&replay(Some(once), answered)?);
     let id = id
         .map_err(|_| ApiError::unexpected("the stored response of an idempotency key is not a message id"))?;
     Ok(created(id)?.replayed())

@@ -29,9 +29,6 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         return Err(ApiError::NotFound(Resource::Conversation));
     }
     let messages = page.items.iter().map(view::message).collect();
-    let cursor = match page.next {
-        Some(position) => Some(cursors.seal(&position).await?),
-        None => None,
-    };
+    let cursor = cursors.next(page.next.as_deref()).await?;
     Reply::list(&view::MessagesView { messages, cursor })
 }

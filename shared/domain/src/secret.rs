@@ -9,6 +9,15 @@ pub trait Randomness: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
+/// Random numbers, for keys.
+pub fn numbers<const N: usize>(random: &dyn Randomness) -> [u64; N] {
+    std::array::from_fn(|_| {
+        let mut bytes = [0; 8];
+        random.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    })
+}
+
 /// A text whose debug output is `[redacted]`: keys, signing secrets, tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);

@@ -214,6 +214,14 @@ impl Cursors<'_> {
         self.keys().await.map(drop)
     }
 
+    /// The cursor of the page that begins after this position; `None` after the last page.
+    pub async fn next(&self, position: Option<&str>) -> Result<Option<String>, ApiError> {
+        match position {
+            Some(position) => self.seal(position).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// The cursor of the page that begins after this position.
     pub async fn seal(&self, position: &str) -> Result<String, ApiError> {
         cursor::seal(&*self.keys().await?, self.call.store().ids(), &self.bounds, position)

@@ -325,6 +325,11 @@ impl<'a> Node<'a> {
         read
     }
 
+    /// [`Node::integer`] as the type of the bounds.
+    pub fn number<T: TryFrom<i64> + Into<i64>>(&self, form: &mut Form, least: T, greatest: T) -> Option<T> {
+        self.integer(form, least.into(), greatest.into()).and_then(|number| T::try_from(number).ok())
+    }
+
     /// A whole number within `least..=greatest` in any JSON form: `1.0` and `1e0` are 1.
     pub fn integer(&self, form: &mut Form, least: i64, greatest: i64) -> Option<i64> {
         // The cast of a larger number gives the nearest integer, which is also out of bounds.

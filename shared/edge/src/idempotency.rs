@@ -31,7 +31,9 @@ pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -
     })
 }
 
-/// The stored response for a repeated request. [`ApiError::KeyReused`] if the key was used for another body.
-pub fn replay(once: &IdempotencyKey, answered: StoredAnswer) -> Result<String, ApiError> {
+/// The stored response for a repeated request with this key. [`ApiError::KeyReused`] if the key was used for another body.
+pub fn replay(once: Option<&IdempotencyKey>, answered: StoredAnswer) -> Result<String, ApiError> {
+    let once =
+        once.ok_or_else(|| ApiError::unexpected("a response was stored without an idempotency key"))?;
     if answered.fingerprint == once.fingerprint { Ok(answered.answer) } else { Err(ApiError::KeyReused) }
 }

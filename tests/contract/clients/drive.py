@@ -262,8 +262,8 @@ def main() -> None:
     out = end_session.sync_detailed(workspace, client=integrations(stack, begun.api_key))
     parsed("endSession", out, 204, object)
     sessions = list_sessions.sync_detailed(workspace, client=client, page_size=100)
-    [listed] = [seen for seen in parsed("listSessions", sessions, 200, SessionPage).sessions if seen.id == begun.session.id]
-    assert listed.revoked_at is not None
+    [ended] = [seen for seen in parsed("listSessions", sessions, 200, SessionPage).sessions if seen.id == begun.session.id]
+    assert ended.revoked_at is not None
     gone = revoke_session.sync_detailed(workspace, begun.session.id, client=client)
     parsed("revokeSession", gone, 204, object)
 
@@ -272,11 +272,12 @@ def main() -> None:
     made_endpoint = create_webhook_endpoint.sync_detailed(workspace, client=client, body=wanted_endpoint, idempotency_key=once)
     endpoint = parsed("createWebhookEndpoint", made_endpoint, 201, WebhookEndpointCreated)
     assert endpoint.signing_secret and endpoint.signing_secret.startswith("whsec_")
-    listed = parsed("listWebhookEndpoints", list_webhook_endpoints.sync_detailed(workspace, client=client), 200, WebhookEndpointList)
-    assert any(one.id == endpoint.id for one in listed.webhook_endpoints)
-    shown = get_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)
-    assert parsed("getWebhookEndpoint", shown, 200, WebhookEndpointDetails).health.width > 0
-    etag, moved = shown.headers["ETag"], WebhookEndpointUpdate("https://hooks.example.com/moved")
+    all_endpoints = list_webhook_endpoints.sync_detailed(workspace, client=client)
+    endpoints = parsed("listWebhookEndpoints", all_endpoints, 200, WebhookEndpointList).webhook_endpoints
+    assert any(one.id == endpoint.id for one in endpoints)
+    read_endpoint = get_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)
+    assert parsed("getWebhookEndpoint", read_endpoint, 200, WebhookEndpointDetails).health.width > 0
+    etag, moved = read_endpoint.headers["ETag"], WebhookEndpointUpdate("https://hooks.example.com/moved")
     moved_to = update_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client, body=moved, if_match=etag)
     assert parsed("updateWebhookEndpoint", moved_to, 200, WebhookEndpointChanged).job is not None
     disabled = disable_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)

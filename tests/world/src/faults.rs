@@ -253,9 +253,10 @@ impl Faults {
     }
 }
 
-fn told(taken: &Mutex<Option<Taken>>, what: fn(&mut Taken)) {
-    if let Some(taken) = taken.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        what(taken);
+/// Tells who follows the writes, if the world follows them by now.
+fn told<T>(follower: &Mutex<Option<T>>, what: fn(&mut T)) {
+    if let Some(follower) = follower.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        what(follower);
     }
 }
 
@@ -345,10 +346,8 @@ impl Turns for Faults {
                 for listener in listeners {
                     listener.notify_one();
                 }
-                if let Some(order) = order
-                    && let Some(order) = order.lock().unwrap_or_else(PoisonError::into_inner).as_mut()
-                {
-                    order.read();
+                if let Some(order) = order {
+                    told(&order, Order::read);
                 }
                 if let Some(taken) = taken {
                     told(&taken, Taken::keep);

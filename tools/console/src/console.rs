@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use admin::{Admin, Gate};
-use domain::secret::Randomness;
+use domain::secret::{self, Randomness};
 use domain::text::same_name;
 use domain::{TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId};
 use futures::FutureExt;
@@ -74,7 +74,7 @@ impl Console {
 
     /// Random numbers, for keys.
     pub(crate) fn numbers<const N: usize>(&self) -> [u64; N] {
-        std::array::from_fn(|_| u64::from_le_bytes(self.entropy()))
+        secret::numbers(&*self.random)
     }
 
     /// What changes a workspace as the management API does. It knows no queues.

@@ -117,12 +117,10 @@ async fn sign_out(console: &Console, within: &InWorkspace, session: Option<KeyId
 }
 
 fn session_view(session: &ApiKey) -> View {
-    let visitor = session.kind.visitor();
-    let (role, subject) = visitor.map(|visitor| (visitor.role, visitor.subject.clone())).unwrap_or_default();
     View::new()
         .text("sessionId", "session", session.id)
-        .optional("role", "role", role.map(Role::as_str))
-        .optional("subject", "who", subject)
+        .optional("role", "role", session.kind.role().map(Role::as_str))
+        .optional("subject", "who", session.kind.subject())
         .text("createdAt", "created", session.created_at)
         .optional("expiresAt", "expires", session.expires_at)
         .optional("revokedAt", "ended", session.revoked_at)

@@ -35,10 +35,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     // A page is filtered after it is read. So it may be short, and still have a next page.
     let found = page.items.iter().filter(|template| wanted.includes(template, &accounts));
     let templates = found.map(|template| view::template(template, &accounts)).collect();
-    let cursor = match page.next {
-        Some(position) => Some(cursors.seal(&position).await?),
-        None => None,
-    };
+    let cursor = cursors.next(page.next.as_deref()).await?;
     Reply::list(&view::TemplatesView { templates, cursor })
 }
 

@@ -54,6 +54,16 @@ impl KeyKind {
         }
     }
 
+    /// The role of the person.
+    pub fn role(&self) -> Option<Role> {
+        self.visitor().and_then(|visitor| visitor.role)
+    }
+
+    /// Who the person is, for the maker of the link.
+    pub fn subject(&self) -> Option<&str> {
+        self.visitor().and_then(|visitor| visitor.subject.as_deref())
+    }
+
     /// Whether it is a link that started its session.
     pub fn is_used(&self) -> bool {
         matches!(self, Self::Link(Link { used_at: Some(_), .. }))

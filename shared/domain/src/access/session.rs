@@ -71,18 +71,8 @@ impl ApiKey {
 
     /// The session that a program's key starts. It has the scopes of the key and does not outlive it.
     pub fn session(&self, id: KeyId, seconds: u32, now: Timestamp) -> Self {
-        let lasts_until = after(now, seconds);
-        Self {
-            id,
-            name: "session".to_owned(),
-            kind: KeyKind::Session(Visitor::default()),
-            scopes: self.scopes.by_name(),
-            created_at: now,
-            created_by: self.actor(),
-            expires_at: Some(self.expires_at.map_or(lasts_until, |at| at.min(lasts_until))),
-            revoked_at: None,
-            ..self.clone()
-        }
+        let key = Self { scopes: self.scopes.by_name(), created_by: self.actor(), ..self.clone() };
+        key.into_session(id, Visitor::default(), (after(now, seconds), self.expires_at), now)
     }
 
     /// The session that this link starts, with the scopes that the link's maker still holds. `None` if one of the link's makers is
@@ -95,17 +85,29 @@ impl ApiKey {
         {
             return None;
         }
-        let lasts_until = after(now, link.session_seconds);
+        let scopes = maker.map_or_else(|| self.scopes.clone(), |maker| self.scopes.within(&maker.scopes));
         let root_ends = makers.root.as_ref().and_then(|root| root.expires_at);
-        Some(Self {
+        let ends = (after(now, link.session_seconds), root_ends);
+        Some(Self { scopes, ..self.clone() }.into_session(id, link.visitor.clone(), ends, now))
+    }
+
+    /// A session with the scopes, the maker and the bucket of this key. It ends at the earlier of the two times.
+    fn into_session(
+        self,
+        id: KeyId,
+        visitor: Visitor,
+        (lasts_until, root_ends): (Timestamp, Option<Timestamp>),
+        now: Timestamp,
+    ) -> Self {
+        Self {
             id,
             name: "session".to_owned(),
-            kind: KeyKind::Session(link.visitor.clone()),
-            scopes: maker.map_or_else(|| self.scopes.clone(), |maker| self.scopes.within(&maker.scopes)),
+            kind: KeyKind::Session(visitor),
             created_at: now,
             expires_at: Some(root_ends.map_or(lasts_until, |at| at.min(lasts_until))),
-            ..self.clone()
-        })
+            revoked_at: None,
+            ..self
+        }
     }
 
     /// A link of an operator. It has a rate limit of its own.

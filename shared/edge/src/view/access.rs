@@ -88,11 +88,10 @@ pub struct SessionView<'a> {
 
 /// A session of the portal.
 pub fn session(session: &ApiKey) -> SessionView<'_> {
-    let visitor = session.kind.visitor();
     SessionView {
         id: session.id.to_string(),
-        role: visitor.and_then(|visitor| visitor.role).map(Role::as_str),
-        subject: visitor.and_then(|visitor| visitor.subject.as_deref()),
+        role: session.kind.role().map(Role::as_str),
+        subject: session.kind.subject(),
         scopes: session.scopes.names(),
         created_by: actor(&session.created_by),
         created_at: session.created_at.to_string(),
@@ -146,15 +145,14 @@ pub struct OwnWorkspaceView<'a> {
 
 /// The caller's own session or key. Its scopes are named one by one: `*` says nothing to a page that offers what they allow.
 pub fn own_session<'a>(key: &'a ApiKey, workspace: &'a Workspace) -> OwnSessionView<'a> {
-    let visitor = key.kind.visitor();
     OwnSessionView {
         key_id: key.id.to_string(),
         kind: key.kind.as_str(),
-        role: visitor.and_then(|visitor| visitor.role).map(Role::as_str),
-        subject: visitor.and_then(|visitor| visitor.subject.as_deref()),
+        role: key.kind.role().map(Role::as_str),
+        subject: key.kind.subject(),
         scopes: key.scopes.by_name().names(),
         expires_at: key.expires_at.map(|at| at.to_string()),
-        return_url: visitor.and_then(|visitor| visitor.return_url.as_deref()),
+        return_url: key.kind.visitor().and_then(|visitor| visitor.return_url.as_deref()),
         workspace: OwnWorkspaceView { id: workspace.id.to_string(), name: &workspace.name },
     }
 }

@@ -5,7 +5,7 @@ use domain::{Actor, ApiKey, AuditAction, Author, KeyId, WorkspaceId};
 
 use crate::access::api_keys::{ListedKey, Revoked, key_copy, key_row};
 use crate::dynamodb::paging::{Page, PageRequest};
-use crate::dynamodb::read::Place;
+use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -117,21 +117,23 @@ impl Store {
     }
 
     /// Ends all sessions of the workspace, or those that began with a key: by itself, by its links, and by links of its sessions.
-    /// Returns how many were ended. One round trip, and two for each session.
+    /// Returns how many were ended. One round trip, and one for each session; more if others change it at the same time.
     pub async fn end_sessions(
         &self,
         workspace: WorkspaceId,
         of: Option<KeyId>,
         by: &Author,
     ) -> Result<usize, StoreError> {
-        let sessions = self.sessions(workspace).await?;
-        let now = self.now();
-        let meant = |session: &&ApiKey| session.is_good(now) && of.is_none_or(|key| session.bucket == key);
+        let copies = self.query_all(Query::of(Table::ApiKeys, keys::sessions(workspace))).await?;
         let mut ended = 0;
-        for session in sessions.iter().filter(meant) {
-            if self.end_session(workspace, session.id, by).await? == Revoked::Done {
-                ended += 1;
-            }
+        for copy in copies {
+            let listed = ListedKey::of(copy)?;
+            let session = &listed.key;
+            let is_meant = session.is_good(self.now()) && of.is_none_or(|key| session.bucket == key);
+            let Some(next) = session.revoked(self.now()).filter(|_| is_meant) else { continue };
+            let is_done = self.replace_listed_key(&listed, &next, AuditAction::SessionRevoke, by).await?
+                || self.end_session(workspace, session.id, by).await? == Revoked::Done;
+            ended += usize::from(is_done);
         }
         Ok(ended)
     }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 
 import { answer, client, value, workspace } from '../api';
-import type { Body } from '../api';
+import type { Body, Schemas } from '../api';
 import { useAction, useLoad, useRows, useWatch } from '../load';
 import { Secret } from '../parts/copy';
 import { Confirm, Dialog } from '../parts/dialog';
@@ -26,26 +26,29 @@ export type Endpoint = Awaited<ReturnType<typeof all>>['webhookEndpoints'][numbe
 type Details = Awaited<ReturnType<typeof one>>['value'];
 type Read = Awaited<ReturnType<typeof one>>;
 
-export const EVENT_TYPES = [
-  'contact.created',
-  'contact.updated',
-  'contact.merged',
-  'contact.erased',
-  'contact.opted_out',
-  'contact.opted_in',
-  'contact.conflict',
-  'conversation.created',
-  'conversation.updated',
-  'conversation_summary.created',
-  'message.created',
-  'message.updated',
-  'lead.accepted',
-  'lead.sent',
-  'lead.failed',
-  'webhook.endpoint_disabled',
-  'webhook.endpoint_failing',
-  'event.redacted',
-];
+type EventType = Exclude<Schemas['WebhookEventFilter'][number], '*' | 'webhook.test'>;
+
+/** The types of events to choose from. The build fails if the API has another one. */
+const EVENT_TYPES = Object.keys({
+  'contact.created': true,
+  'contact.updated': true,
+  'contact.merged': true,
+  'contact.erased': true,
+  'contact.opted_out': true,
+  'contact.opted_in': true,
+  'contact.conflict': true,
+  'conversation.created': true,
+  'conversation.updated': true,
+  'conversation_summary.created': true,
+  'message.created': true,
+  'message.updated': true,
+  'lead.accepted': true,
+  'lead.sent': true,
+  'lead.failed': true,
+  'webhook.endpoint_disabled': true,
+  'webhook.endpoint_failing': true,
+  'event.redacted': true,
+} satisfies Record<EventType, true>);
 
 const takesAll = (events: readonly string[]) => events.includes('*') || events.length === 0;
 

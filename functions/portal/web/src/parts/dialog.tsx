@@ -3,7 +3,6 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
-
 import { useAction } from '../load';
 import { t } from '../words';
 import { ProblemBox } from './problem';
