@@ -201,7 +201,9 @@ impl Behind {
             "DeleteObjectVersion" => return self.delete_version(object),
             "GetObject" => {
                 let newest = self.versions().get(object).and_then(|versions| versions.last().cloned());
-                return newest.map_or_else(|| empty(404), with_body);
+                // Of an object that was put without bytes only the size is known.
+                let is_known = self.objects().contains_key(object);
+                return newest.or_else(|| is_known.then(Vec::new)).map_or_else(no_such_key, with_body);
             }
             _ => {}
         }
@@ -292,6 +294,13 @@ impl HttpConnector for Behind {
 fn with_body(bytes: Vec<u8>) -> HttpResponse {
     let mut answer = empty(200);
     *answer.body_mut() = SdkBody::from(bytes);
+    answer
+}
+
+/// The answer to a read of an object that does not exist. Clients know the fault by its code, not by the status.
+fn no_such_key() -> HttpResponse {
+    let mut answer = empty(404);
+    *answer.body_mut() = SdkBody::from("<Error><Code>NoSuchKey</Code></Error>");
     answer
 }
 

@@ -111,13 +111,14 @@ impl Simulation {
 
     /// An export of the person has no word of others: of customers, of the former holder of the number, of other conversations.
     async fn exports(&self, tenant: &Tenant) {
-        let folder = std::env::temp_dir().join(format!("world-export-{:x}", self.random.next()));
-        let output = folder.display().to_string();
-        let ran =
-            self.command(tenant, &["person", "export", "--cellphone", NUMBER, "--output", &output]).await;
-        let exported = std::fs::read_to_string(folder.join("person.json"));
-        let removed = std::fs::remove_dir_all(&folder);
-        let (Ran::Done(_), Ok(exported), Ok(())) = (ran, exported, removed) else { return };
+        let exported = loop {
+            match self.exported(tenant).await {
+                Ok(exported) => break exported,
+                Err(Ran::Refused(code)) if code == "NOBODY_FOUND" => return,
+                Err(Ran::Refused(code)) => return self.breaks(format!("an export is refused: {code}")),
+                Err(_) => self.pause().await,
+            }
+        };
         let ledger = tenant.ledger.borrow().clone();
         let own = |word: &&String| ledger.person.words.contains(word);
         let others = ledger.posted.keys().chain(ledger.opened.keys()).chain(&ledger.inbound);
@@ -129,6 +130,21 @@ impl Simulation {
             others.chain(&numbers).chain(ids).filter(|word| exported.contains(word.trim_start_matches('+')))
         {
             self.breaks(format!("the export of a person of tenant {} has {word}", tenant.number));
+        }
+    }
+
+    /// Exports the person. Returns what the export says.
+    async fn exported(&self, tenant: &Tenant) -> Result<String, Ran> {
+        let folder = std::env::temp_dir().join(format!("world-export-{:x}", self.random.next()));
+        let output = folder.display().to_string();
+        let ran =
+            self.command(tenant, &["person", "export", "--cellphone", NUMBER, "--output", &output]).await;
+        let exported = std::fs::read_to_string(folder.join("person.json"));
+        // An export that failed early made no folder.
+        _ = std::fs::remove_dir_all(&folder);
+        match (ran, exported) {
+            (Ran::Done(_), Ok(exported)) => Ok(exported),
+            (ran, _) => Err(ran),
         }
     }
 

@@ -111,7 +111,7 @@ impl Store {
         let deleted = Place::of(Table::Workspaces, keys::deleted_endpoint(workspace, id));
         let mut rows = self.rows_at([&present, &deleted]).await?;
         if let Some(endpoint) = rows.read(&present)? {
-            return Ok(FoundEndpoint::Present(endpoint));
+            return Ok(FoundEndpoint::Present(Box::new(endpoint)));
         }
         Ok(if rows.take(&deleted).is_some() { FoundEndpoint::Deleted } else { FoundEndpoint::Unknown })
     }
@@ -185,7 +185,7 @@ pub struct EndpointStep<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FoundEndpoint {
     /// The endpoint.
-    Present(WebhookEndpoint),
+    Present(Box<WebhookEndpoint>),
     /// The endpoint was deleted.
     Deleted,
     /// There never was one.
