@@ -295,11 +295,92 @@ async fn each_kind_of_failed_lead_reaches_its_state_and_only_an_operator_retries
     assert_eq!(told, expected);
 }
 
+/// How many leads a long run has.
+fn soaked() -> Option<usize> {
+    std::env::var("SOAK_LEADS").ok()?.parse().ok()
+}
+
+/// While their template is paused, leads wait: all can be read at once, and none is called for. Each is sent once afterwards, and no
+/// operator does anything. `SOAK_LEADS` is the number of leads (`make soak`: 1,000).
+#[tokio::test]
+async fn leads_wait_while_their_template_is_paused_and_are_sent_once_afterwards() {
+    let many = soaked().unwrap_or(20);
+    let stack = Stack::start("paused", &["FirstDueSeconds=1", "TemplateLookSeconds=5"]).await;
+    let line = "1077000006";
+    let capturing = Capturing::start(&stack, "Paused", line);
+    let workspace = capturing.workspace.id.as_str();
+    let registry = format!("{}/templates/{ACCOUNT}", stack.text("providerUrl"));
+    let template = json!({
+        "name": "lead_welcome", "language": "es",
+        "components": [{ "type": "BODY", "text": "Hola {{1}}." }],
+    });
+    let data = json!({ "phoneNumberIds": [line], "data": [template] });
+    let http = reqwest::Client::new();
+    let set = Stack::answer(http.put(&registry).body(data.to_string())).await;
+    assert_eq!(set.status, 200, "{}", set.text);
+    let command = async |command: &str, approved: Value| {
+        let body = json!({ "command": command, "name": "lead_welcome", "language": "es" });
+        let told = Stack::answer(http.post(&registry).body(body.to_string())).await;
+        assert_eq!(told.status, 200, "{}", told.text);
+        stack
+            .wait_until(&format!("the effect of {command}"), async || {
+                let listed = stack.console(&["template", "list", "--workspace", workspace]);
+                (listed[0]["approved"] == approved).then_some(())
+            })
+            .await;
+    };
+    let states = || {
+        let list = stack.console(&["lead", "list", "--workspace", workspace, "--limit", "1000"]);
+        let state = |lead: &Value| lead["state"].as_str().unwrap_or_default().to_owned();
+        leads_in(&list).into_iter().map(state).collect::<Vec<_>>()
+    };
+    let all_are = async |state: &str| {
+        stack
+            .wait_until(&format!("{many} leads to be {state}"), async || {
+                stack.sweep();
+                let states = states();
+                (states.len() == many && states.iter().all(|of| of == state)).then_some(())
+            })
+            .await;
+    };
+
+    command("pause", json!([])).await;
+    let phones: Vec<String> = (0..many).map(|n| format!("+34601{:06}", 101_000 + n)).collect();
+    let accepted = post_all(&stack, &capturing, &phones).await;
+    all_are("SENDING").await;
+    let waits = "template cannot be sent for now, message waits";
+    stack
+        .wait_until("each message to be looked at", async || {
+            (stack.logs().matches(waits).count() >= many).then_some(())
+        })
+        .await;
+    // An agent sees each lead, and can call.
+    for lead in accepted.values().take(20) {
+        let shown = capturing.shown(&stack, lead);
+        let conversation = shown["conversationId"].as_str().expect("an id");
+        let path = format!("/conversations/{conversation}/messages");
+        let listed = stack.api(Method::GET, &capturing.workspace, &path, None).await;
+        let message = &listed.json["messages"][0];
+        assert_eq!((listed.status, &message["status"]), (200, &json!("QUEUED")), "{}", listed.text);
+        assert_eq!(message["content"]["name"], "lead_welcome", "{}", listed.text);
+    }
+    assert_eq!(provider_requests(&stack).await.len(), 0, "nothing was called for");
+
+    command("reinstate", json!([ACCOUNT])).await;
+    all_are("SENT").await;
+    let asked = provider_requests(&stack).await;
+    assert_eq!(asked.keys().collect::<BTreeSet<_>>(), accepted.keys().collect::<BTreeSet<_>>());
+    for (phone, calls) in asked {
+        let statuses: Vec<&Value> = calls.iter().map(|call| &call["answer"]["status"]).collect();
+        assert_eq!(statuses, [200], "{phone}");
+    }
+}
+
 /// Sends many leads while senders are killed and tasks are lost and repeated. Each number gets at most one message, and
 /// each accepted lead reaches a final state. `SOAK_LEADS` is the number of leads (`make soak`: 1,000).
 #[tokio::test]
 async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
-    let many: usize = std::env::var("SOAK_LEADS").ok().and_then(|many| many.parse().ok()).unwrap_or(200);
+    let many = soaked().unwrap_or(200);
     let parameters = [
         "FirstDueSeconds=1",
         "SendRetrySchedule=1",
