@@ -100,7 +100,7 @@ def test_routes_are_those_of_the_template():
 OTHER_WORDS = {
     *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints"),
     # Names of lists and routes.
-    *("conversations", "contacts", "files", "messages", "templates", "users", "attributes", "sessions"),
+    *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "attributes", "sessions"),
     *("GET", "POST", "PATCH", "OPTIONS", "ID", "EMAIL", "PHONE"),
 }
 READERS = [
@@ -126,6 +126,8 @@ READERS = [
     "functions/attributes/src/list.rs",
     "functions/files/src/create.rs",
     "functions/files/src/get.rs",
+    "functions/users/src/list.rs",
+    "functions/users/src/teams.rs",
     "functions/messages/src/create.rs",
     "functions/messages/src/get.rs",
     "functions/messages/src/list.rs",

@@ -42,6 +42,7 @@ const NO_MESSAGE: ErrorCode = code(404, "SERVICE_MESSAGE_0404", "Message Not Fou
 const NO_FILE: ErrorCode = code(404, "SERVICE_FILE_0404", "File Not Found");
 const NO_TEMPLATE: ErrorCode = code(404, "SERVICE_TEMPLATE_0404", "Template Not Found");
 const NO_KEY: ErrorCode = code(404, "SERVICE_KEY_0404", "API Key Not Found");
+const NO_SETTING: ErrorCode = code(404, "SERVICE_SETTING_0404", "Setting Not Found");
 const NO_WEBHOOK: ErrorCode = code(404, "SERVICE_WEBHOOK_0404", "Webhook Resource Not Found");
 const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
 const BLOCKED: ErrorCode = code(409, "SERVICE_CONVERSATION_0409", "Conversation Blocked");
@@ -94,6 +95,7 @@ pub const CODES: &[ErrorCode] = &[
     NO_FILE,
     NO_TEMPLATE,
     NO_KEY,
+    NO_SETTING,
     NO_WEBHOOK,
     CONTACT_TAKEN,
     BLOCKED,
@@ -149,6 +151,8 @@ pub enum Resource {
     Template,
     /// An API key.
     ApiKey,
+    /// A team.
+    Setting,
 }
 
 /// Why a caller gets 403, and with which key.
@@ -258,6 +262,7 @@ impl ApiError {
             Self::NotFound(Resource::File) => NO_FILE,
             Self::NotFound(Resource::Template) => NO_TEMPLATE,
             Self::NotFound(Resource::ApiKey) => NO_KEY,
+            Self::NotFound(Resource::Setting) => NO_SETTING,
             Self::Stale => STALE,
             Self::TooLarge(_) => TOO_LARGE,
             Self::NotJsonType => NOT_JSON_TYPE,

@@ -39,7 +39,7 @@ use domain::webhook::{DisabledReason, PARKED_FOR};
 use domain::{
     BusinessAccountId, ChannelId, ChoiceScope, Choices, Consent, Contact, ContactId, Conversation,
     Definitions, EndpointId, Erasure, Event, EventType, External, FileType, Internal, Lead, LeadId, Media,
-    MediaId, Merge, Message, MessageBody, MessageId, PLATFORM, Part, ProviderUserId, Summary, Tenure,
+    MediaId, Merge, Message, MessageBody, MessageId, PLATFORM, Part, ProviderUserId, Summary, Team, Tenure,
     Timestamp, User, WebhookEndpoint, WorkspaceId,
 };
 use serde::Serialize;
@@ -123,6 +123,20 @@ views! {
         email: &'a str = user.email.as_str(),
         cellphone: Option<&'a str> = user.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
         language_code: Option<&'static str> = user.language.map(|language| language.as_str()),
+    }
+
+    /// A team of internal users. `users` has its members, among others.
+    pub team(team: &'a Team, users: &'a [User]) -> TeamView<'a> {
+        id: String = team.id.to_string(),
+        name: &'a str = &team.name,
+        members: Vec<MemberView<'a>> = team.members.iter().filter_map(|id| users.iter().find(|user| user.id == *id)).map(member).collect(),
+        created_at: String = team.created_at.to_string(),
+    }
+
+    /// A member of a team.
+    member(user: &'a User) -> MemberView<'a> {
+        id: String = user.id.to_string(),
+        email: &'a str = user.email.as_str(),
     }
 
     /// A conversation in endpoints 1 to 4 and in the `conversation.*` events.
@@ -427,6 +441,24 @@ pub struct ContactsView<'a> {
     pub contacts: Vec<ContactView<'a>>,
     /// The cursor of the next page.
     pub cursor: String,
+}
+
+/// A page of internal users.
+#[derive(Debug, Serialize)]
+pub struct UsersView<'a> {
+    /// The users of the page, in the order of their ids.
+    pub users: Vec<UserView<'a>>,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
+}
+
+/// A page of teams.
+#[derive(Debug, Serialize)]
+pub struct TeamsView<'a> {
+    /// The teams of the page, in the order of their ids.
+    pub teams: Vec<TeamView<'a>>,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
 }
 
 /// Endpoint 8: the definitions.

@@ -50,7 +50,7 @@ from messaging_client.api.lead_capture import (
 from messaging_client.api.messages import create_message, get_message, list_messages
 from messaging_client.api.settings import list_custom_attributes
 from messaging_client.api.templates import get_template, list_templates, preview_template
-from messaging_client.api.users import get_user
+from messaging_client.api.users import get_team, get_user, list_teams, list_users
 from messaging_client.api.webhook_endpoints import (
     activate_webhook_secret,
     create_webhook_endpoint,
@@ -112,11 +112,15 @@ from messaging_client.models import (
     SessionPage,
     SessionStart,
     StartedSession,
+    Team,
+    TeamPage,
     Template,
     TemplatePage,
     TemplatePreview,
     TemplatePreviewRequest,
     TextMessageCreate,
+    UserPage,
+    UserStatus,
     WebhookEndpointChanged,
     WebhookEndpointCreate,
     WebhookEndpointCreated,
@@ -198,6 +202,12 @@ def main() -> None:
 
     user = get_user.sync_detailed(workspace, uuid.UUID(stack["userId"]), client=client)
     assert parsed("getUser", user, 200, InternalUser).email == stack["email"]
+
+    active = list_users.sync_detailed(workspace, client=client, status=UserStatus.ACTIVE, search=stack["email"])
+    assert [found.id for found in parsed("listUsers", active, 200, UserPage).users] == [uuid.UUID(stack["userId"])]
+    [team, *_] = parsed("listTeams", list_teams.sync_detailed(workspace, client=client), 200, TeamPage).teams
+    one_team = get_team.sync_detailed(workspace, team.id, client=client)
+    assert parsed("getTeam", one_team, 200, Team).members == team.members
 
     digest = base64.b64encode(hashlib.sha256(b"hello").digest()).decode()
     file = FileUploadRequestItem("hello.txt", FileType.DOCUMENT, "text/plain", digest, content_length=5)

@@ -89,6 +89,17 @@ async function main(): Promise<void> {
   });
   if (printed("getUser", user, 200).email !== stack.email) throw new Error("another user is expected");
 
+  const active = await client.GET("/service/api/v1/workspaces/{workspaceId}/users", {
+    params: { path: workspace, query: { status: "active", search: stack.email } },
+  });
+  if (printed("listUsers", active, 200).users[0].id !== stack.userId) throw new Error("the user is expected");
+  const teams = await client.GET("/service/api/v1/workspaces/{workspaceId}/teams", { params: { path: workspace } });
+  const [team] = printed("listTeams", teams, 200).teams;
+  const oneTeam = await client.GET("/service/api/v1/workspaces/{workspaceId}/teams/{teamId}", {
+    params: { path: { ...workspace, teamId: team.id } },
+  });
+  if (printed("getTeam", oneTeam, 200).members.length === 0) throw new Error("members are expected");
+
   const uploads = await client.POST("/service/api/v1/workspaces/{workspaceId}/files", {
     params: { path: workspace },
     body: [{ name: "hello.txt", fileType: "DOCUMENT", contentType: "text/plain", checksumBase64: digestOfHello }],

@@ -76,6 +76,12 @@ async function main(): Promise<void> {
   const user = await api.getUser({ client, path: { ...workspace, userId: stack.userId } });
   if (printed("getUser", user, 200).email !== stack.email) throw new Error("another user is expected");
 
+  const active = await api.listUsers({ client, path: workspace, query: { status: "active", search: stack.email } });
+  if (printed("listUsers", active, 200).users[0].id !== stack.userId) throw new Error("the user is expected");
+  const [team] = printed("listTeams", await api.listTeams({ client, path: workspace }), 200).teams;
+  const oneTeam = await api.getTeam({ client, path: { ...workspace, teamId: team.id } });
+  if (printed("getTeam", oneTeam, 200).members.length === 0) throw new Error("members are expected");
+
   const uploads = await api.createUploads({
     client,
     path: workspace,

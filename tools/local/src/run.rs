@@ -136,7 +136,7 @@ fn open(landing: &Landing, urls: &Urls, workspaces: &[Workspace]) {
 
 /// Ids in the examples of `openapi.yaml`, each with an id of this workspace.
 fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
-    let Office { users, attributes, contacts, .. } = &workspace.office;
+    let Office { users, team_id, attributes, contacts, .. } = &workspace.office;
     let made =
         |pick: fn(&Work) -> &Value, field: &str| workspace.work.as_ref().map(|work| text(pick(work), field));
     let attribute = |category: &str| {
@@ -150,6 +150,7 @@ fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
         ("a18eabcd-ae14-4325-9568-1c361b76a862", first(contacts, "id")),
         ("5d7f9b1c-3e5a-4c7d-8f9b-1d3e5f7a9c2b", contacts.last().map(|last| text(last, "id"))),
         ("2f24fcc0-e1da-40d4-a496-7dcd00f4546d", first(users, "id")),
+        ("fe11e2ad-b5fe-4e2e-a27b-5e386b841374", Some(team_id.clone())),
         ("0d5fb9d1-2f0e-4f52-9d57-0c1c5f8f6f10", made(|work| &work.conversation, "id")),
         ("5a7d9f0e-41b2-4b3f-9d0e-8c6c7f1e2d3c", made(|work| &work.message, "messageId")),
         ("9c1b1f0a-0d5e-4f43-8a55-6c2c1f1f4b77", made(|work| &work.file, "mediaId")),

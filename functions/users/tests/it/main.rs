@@ -8,6 +8,8 @@ use harness::{Answer, GatewayEvent, World, trips};
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 
+mod lists;
+
 struct Users {
     world: World,
     api: Api,

@@ -12,7 +12,8 @@ use unicode_normalization::char::is_combining_mark;
 use crate::contact::Contact;
 use crate::invisible::is_format;
 use crate::phone::{PhoneKey, national};
-use crate::text::{Email, PersonName, Unfit, within};
+use crate::settings::user::User;
+use crate::text::{Cellphone, Email, PersonName, Unfit, within};
 
 /// The greatest number of words of each name that are indexed.
 const NAME_WORDS: usize = 5;
@@ -83,11 +84,15 @@ pub fn normalise(text: &str) -> String {
 /// is the beginning of another term is omitted, because the longer one matches all its queries. Returns at
 /// most [`MAX_TERMS`] terms, none of which contains `|`.
 pub fn terms(contact: &Contact) -> Vec<String> {
-    let mut terms: Vec<String> = [&contact.first_name, &contact.last_name]
+    terms_of([&contact.first_name, &contact.last_name], contact.email.as_ref())
+}
+
+fn terms_of(names: [&Option<PersonName>; 2], email: Option<&Email>) -> Vec<String> {
+    let mut terms: Vec<String> = names
         .into_iter()
         .flatten()
         .flat_map(name_terms)
-        .chain(contact.email.iter().flat_map(email_terms))
+        .chain(email.into_iter().flat_map(email_terms))
         .map(|term| cut(&term))
         .collect();
     terms.sort_unstable();
@@ -176,17 +181,26 @@ impl SearchQuery {
     /// Whether this query finds the contact in its present state. This check hides contacts whose search rows
     /// follow older rules or changed during the read.
     pub fn finds(&self, contact: &Contact) -> bool {
+        self.is_in(|| terms(contact), contact.cellphone.as_ref())
+    }
+
+    /// Whether this query finds an internal user, by the rules for contacts.
+    pub fn finds_user(&self, user: &User) -> bool {
+        let terms = || terms_of([&user.first_name, &user.last_name], Some(&user.email));
+        self.is_in(terms, user.cellphone.as_ref())
+    }
+
+    fn is_in(&self, terms: impl FnOnce() -> Vec<String>, cellphone: Option<&Cellphone>) -> bool {
         match self {
             Self::Words { lead, others } => {
-                let terms = terms(contact);
+                let terms = terms();
                 std::iter::once(lead)
                     .chain(others)
                     .all(|word| terms.iter().any(|term| term.starts_with(word)))
             }
-            Self::Phone(fragment) => contact
-                .cellphone
-                .as_ref()
-                .is_some_and(|cellphone| phone_shown_by(cellphone.digits(), fragment).is_some()),
+            Self::Phone(fragment) => {
+                cellphone.is_some_and(|cellphone| phone_shown_by(cellphone.digits(), fragment).is_some())
+            }
         }
     }
 

@@ -24,6 +24,19 @@ pub struct Page<T> {
     pub next: Option<String>,
 }
 
+impl<T> Page<T> {
+    /// A page of items that were all read, in the order of their ids. `after` is the position of the page.
+    pub fn of_all(mut items: Vec<T>, size: usize, after: Option<&str>, id: impl Fn(&T) -> String) -> Self {
+        items.sort_by_cached_key(&id);
+        let is_next = |item: &T| after.is_none_or(|after| id(item).as_str() > after);
+        items.retain(is_next);
+        let is_last = items.len() <= size;
+        items.truncate(size);
+        let next = items.last().filter(|_| !is_last).map(id);
+        Self { items, next }
+    }
+}
+
 /// The maximum size of a page: the maximum number of rows of one batch read.
 pub(crate) const MAX_PAGE_SIZE: usize = 100;
 /// The first letter of positions in lists. Positions in a search begin with the letter of the phase.

@@ -370,6 +370,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         &["user", "create", "--workspace", &theirs.id, "--email", "eve.agent@example.com"],
         "id",
     );
+    let team = create(&stack, &["team", "create", "--workspace", &theirs.id, "--name", "Theirs"], "teamId");
     let open =
         ["attribute", "create", "--workspace", &theirs.id, "--key-name", "secret", "--category", "OPEN"];
     let attribute = create(&stack, &open, "id");
@@ -466,6 +467,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
             422,
         ),
         get("GET user", "/users/", &user, &random, 404),
+        get("GET team", "/teams/", &team, &random, 404),
         get("GET API key", "/api-keys/", &key, &random, 404),
         (
             "revoke API key",

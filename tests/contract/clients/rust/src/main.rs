@@ -150,6 +150,12 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let user: Uuid = stack.text("userId").parse()?;
     let request = integrations.get_user().workspace_id(*workspace).user_id(user);
     assert_eq!(parsed("getUser", request.send().await?, 200).email, stack.text("email"));
+
+    let request = integrations.list_users().workspace_id(*workspace).search(stack.text("email"));
+    assert_eq!(parsed("listUsers", request.send().await?, 200).users[0].id, user);
+    let teams = parsed("listTeams", integrations.list_teams().workspace_id(*workspace).send().await?, 200);
+    let request = integrations.get_team().workspace_id(*workspace).team_id(teams.teams[0].id);
+    assert!(!parsed("getTeam", request.send().await?, 200).members.is_empty());
     Ok(())
 }
 
