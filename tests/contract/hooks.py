@@ -3,6 +3,7 @@
 The environment names the stack's file and the objects that run.py created for the run.
 """
 
+import datetime
 import json
 import os
 import re
@@ -40,6 +41,9 @@ OF_EXAMPLES = {
     "7d3f9b1c-5e2a-4d6f-8b0c-1e3a5c7d9f2b": MADE["keyId"],
     "5d7f9b1c-8a2c-4e6f-9d0b-1e3a5c7d9f2b": MADE["sessionId"],
     "4c8e0a2c-6f1b-4d3e-8a5c-7e9f1b3d5f70": MADE["endpointId"],
+    "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd": MADE["eventId"],
+    "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd.4c8e0a2c-6f1b-4d3e-8a5c-7e9f1b3d5f70": MADE["deliveryId"],
+    "8f2b6d0a-4c1e-5a79-93b5-d7e9f1a3c5b7": MADE["jobId"],
     "a18eabcd-ae14-4325-9568-1c361b76a862": WORKSPACE["contacts"][0]["id"],
     "2f24fcc0-e1da-40d4-a496-7dcd00f4546d": WORKSPACE["users"][0]["id"],
     "ada.okafor@example.com": WORKSPACE["users"][0]["email"],
@@ -65,6 +69,8 @@ REAL = {
     "keyId": [MADE["keyId"]],
     "sessionId": [MADE["sessionId"]],
     "endpointId": [MADE["endpointId"]],
+    "eventId": [MADE["eventId"]],
+    "jobId": [MADE["jobId"]],
     "userId": [user["id"] for user in WORKSPACE["users"]],
     "teamId": [WORKSPACE["teamId"]],
     "templateId": [template([])["templateId"], template(["booking"])["templateId"]],
@@ -113,6 +119,8 @@ def before_call(context, case, kwargs):
         # Each body has its own idempotency key.
         if (case.headers or {}).get("Idempotency-Key") == "order-4711":
             case.headers["Idempotency-Key"] = f"order-{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(case.body))}"
+        if case.operation.label.endswith("/jobs") and isinstance(case.body, dict):
+            case.body = recent(case.body)
         if case.operation.label.endswith("campaign-leads"):
             case.body = lead(case.body)
         if case.operation.label.endswith("/messages") and isinstance(case.body, dict):
@@ -134,6 +142,14 @@ def real(name, value):
         case str() if is_uuid(value) and name in REAL and value not in THERE and (number := int(value.replace("-", ""), 16)) % 3:
             return REAL[name][number % len(REAL[name])]
     return value
+
+
+def recent(body):
+    """A job reaches 14 days back at most, so the times of the example become those of the last two hours."""
+    ago = {"2026-01-01T00:00:00.000Z": 2, "2026-01-02T00:00:00.000Z": 1}
+    now = datetime.datetime.now(datetime.UTC)
+    moments = {text: (now - datetime.timedelta(hours=hours)).strftime("%Y-%m-%dT%H:%M:%S.000Z") for text, hours in ago.items()}
+    return {name: moments.get(value, value) if isinstance(value, str) else value for name, value in body.items()}
 
 
 def with_values(body):
@@ -208,6 +224,8 @@ BEYOND_SCHEMAS = [
     (r"body\.url", "value_error|string_too_long"),
     # Not every text of the pattern is a time of the calendar, or ahead.
     (r"query\.(since|until)|body\.expiresAt", "value_error"),
+    # A range of time begins at most 14 days ago and before its end, which only a replay has.
+    (r"body\.(since|until)", "value_error"),
     # A URL has more rules than a pattern can say.
     (r"body\.(returnUrl|url)", "value_error"),
     # A search needs a character that remains without white space, accents and apostrophes, and has at most five words.

@@ -12,6 +12,7 @@ requests, and chains of requests.
 """
 
 import base64
+import datetime
 import hashlib
 import json
 import os
@@ -19,6 +20,7 @@ import pathlib
 import secrets
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 HERE = pathlib.Path(__file__).parent
@@ -78,7 +80,7 @@ def rust():
 
 def made(stack):
     """Creates an API key with a high rate limit, and what requests need: a conversation with a message, an uploaded file, the preview of an
-    erasure, webhook endpoints, and what requests may end."""
+    erasure, webhook endpoints, a delivery, a job, and what requests may end."""
     workspace = stack["workspaces"][0]
     command = [stack["console"], "--json", "key", "create", "--workspace", workspace["workspaceId"]]
     options = ["--name", "contract", "--scope", "*", "--scope", "contacts:erase", "--rate", "500", "--burst", "30000"]
@@ -108,10 +110,14 @@ def made(stack):
     endpoints = [call("webhook-endpoints", {"url": "https://hooks.example.com/in", "receiverKey": "k"})["id"] for _ in range(3)]
     # A next secret, which a request may activate.
     call(f"webhook-endpoints/{endpoints[0]}/rotate-secret", {})
+    # A delivery, and a job that was cancelled: the service may do a job before it is cancelled, and then refuses to.
+    sent = call(f"webhook-endpoints/{endpoints[0]}/test", {})
+    job = cancelled_job(lambda resource, body: call(f"webhook-endpoints/{endpoints[0]}/jobs{resource}", body))
     preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids = {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
     session = call("sessions", {})
     ids |= {"sessionId": session["session"]["id"]}
+    ids |= sent | {"jobId": job}
     ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"], "keyId": spare["keyId"]}
     ids |= dict(zip(("endpointId", "disabledEndpointId", "deletedEndpointId"), endpoints, strict=True))
     return {
@@ -120,6 +126,19 @@ def made(stack):
         "PYTHONPATH": str(HERE),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+def cancelled_job(call):
+    now = datetime.datetime.now(datetime.UTC)
+    for minutes in range(60):
+        since = (now - datetime.timedelta(minutes=minutes + 1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        job = call("", {"what": "REPLAY", "since": since})["id"]
+        try:
+            return call(f"/{job}/cancel", {})["id"]
+        except urllib.error.HTTPError as refused:
+            if refused.code != 409:
+                raise
+    raise AssertionError("each job was done before it was cancelled")
 
 
 if __name__ == "__main__":

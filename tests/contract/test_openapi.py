@@ -98,10 +98,10 @@ def test_routes_are_those_of_the_template():
 
 # Words in the code that reads requests, but that are not names in a request.
 OTHER_WORDS = {
-    *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints"),
+    *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints", "deliveries", "events"),
     # Names of lists and routes.
     *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "attributes", "sessions"),
-    *("GET", "POST", "PATCH", "OPTIONS", "ID", "EMAIL", "PHONE"),
+    *("GET", "POST", "PATCH", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER"),
 }
 READERS = [
     "functions/access/src/audit_log.rs",
@@ -112,6 +112,10 @@ READERS = [
     "functions/access/src/portal_links.rs",
     "functions/access/src/session.rs",
     "functions/access/src/sessions.rs",
+    "functions/deliveries/src/events.rs",
+    "functions/deliveries/src/jobs.rs",
+    "functions/deliveries/src/log.rs",
+    "functions/deliveries/src/requests.rs",
     "functions/endpoints/src/create.rs",
     "functions/endpoints/src/fields.rs",
     "functions/endpoints/src/get.rs",

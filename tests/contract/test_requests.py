@@ -27,7 +27,9 @@ WITH_BODIES = [found for found in OPERATIONS if body(found.values[2])]
 def ask(path, method, query="", sent=None):
     """The status and the JSON of a response."""
     path = path.replace("{workspaceId}", WORKSPACE)
-    for name in ("conversationId", "contactId", "userId", "messageId", "mediaId", "templateId", "keyId", "sessionId", "endpointId", "teamId"):
+    path = path.replace("{deliveryId}", f"{SOMEBODY}.{SOMEBODY}")
+    ids = ("conversationId", "contactId", "userId", "messageId", "mediaId", "templateId", "keyId", "sessionId", "endpointId", "teamId", "jobId", "eventId")
+    for name in ids:
         path = path.replace(f"{{{name}}}", SOMEBODY)
     headers = {"x-api-key": os.environ["CONTRACT_API_KEY"], "content-type": "application/json"}
     data = None if sent is None else json.dumps(sent).encode()

@@ -40,6 +40,10 @@ FUNCTIONS = {
         {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "FIRST_DUE_SECONDS"},
         {"api-keys", "limits", "workspaces", "webhooks", "audit", "secrets"},
     ),
+    "deliveries": (
+        {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "FIRST_DUE_SECONDS"},
+        {"api-keys", "limits", "workspaces", "webhooks", "audit", "secrets"},
+    ),
     "portal": ({"CAPTURE_URL"}, set()),
     "leads": (
         {"CAPTCHA_URL", "FIRST_DUE_SECONDS", "LEAD_RETENTION_DAYS"},
@@ -179,6 +183,8 @@ LEADING_KEYS = {
     ("users", "workspaces"): {"*#U", "*#UE#*", "*#T", "*#W"} | HASH,
     ("webhook-delivery", "secrets"): {"*#H#*"} | {"*#H", "*#W", "*#E#*", "*#V#*"},
     ("webhook-delivery", "workspaces"): {"*#H", "*#W"} | {"*#H#*", "*#E#*", "*#V#*"},
+    ("deliveries", "secrets"): CURSOR_KEYS,
+    ("deliveries", "workspaces"): {"*#H", "*#HD", "*#W"} | HASH,
     ("endpoints", "secrets"): {"*#H#*"} | {"*#H", "*#HD", "*#W", "*#E#*", "*#R#*", AUDIT_LOG},
     ("endpoints", "workspaces"): {"*#H", "*#HD", "*#W"} | {"*#H#*", "*#E#*", "*#R#*", AUDIT_LOG} | HASH,
 }
@@ -261,6 +267,16 @@ ROUTES = {
         ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/disable"): "endpoints",
         ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/rotate-secret"): "endpoints",
         ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/activate-secret"): "endpoints",
+        ("get", f"{WORKSPACE}/deliveries"): "deliveries",
+        ("get", f"{WORKSPACE}/deliveries/{{deliveryId}}"): "deliveries",
+        ("post", f"{WORKSPACE}/deliveries/{{deliveryId}}/retry"): "deliveries",
+        ("get", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/jobs"): "deliveries",
+        ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/jobs"): "deliveries",
+        ("get", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/jobs/{{jobId}}"): "deliveries",
+        ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/jobs/{{jobId}}/cancel"): "deliveries",
+        ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/test"): "deliveries",
+        ("get", f"{WORKSPACE}/events"): "deliveries",
+        ("get", f"{WORKSPACE}/events/{{eventId}}"): "deliveries",
         ("get", "/portal/{file}"): "portal",
         ("post", f"{WORKSPACE}/files"): "files",
         ("get", f"{WORKSPACE}/files/{{mediaId}}"): "files",
@@ -382,7 +398,7 @@ UNRESERVED = 100
 
 # parameter -> functions whose concurrency it reserves
 RESERVES = {
-    "ApiReservedConcurrency": {"access", "attributes", "contacts", "conversations", "files", "messages", "portal", "users", "endpoints"},
+    "ApiReservedConcurrency": {"access", "attributes", "contacts", "conversations", "files", "messages", "portal", "users", "endpoints", "deliveries"},
     "LeadsReservedConcurrency": {"leads"},
     "RelayReservedConcurrency": {"event-relay"},
     "DeliveryReservedConcurrency": {"webhook-delivery"},

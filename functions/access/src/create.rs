@@ -2,12 +2,10 @@ use domain::access::api_key::{Grant, RateLimit};
 use domain::secret::{Randomness, numbers};
 use domain::text::operator_name;
 use domain::{ApiKey, ApiKeyToken, KeyId, Refused, Scope, Scopes, Timestamp};
-use edge::form::{Form, Node, Rejection};
+use edge::form::{Form, Node, Rejection, moment};
 use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::try_join;
 use store::{IdempotencyKey, JudgedKey, KeyCreated, StoredAnswer, Table};
-
-use crate::audit_log::read_moment;
 
 /// POST /api-keys: three round trips. The answer has the secret value of the key, which is stored nowhere: a repeat under the same
 /// `Idempotency-Key` gets `null` in its place. An unknown field is refused: whoever misspells `expiresAt` would get a key that
@@ -63,7 +61,7 @@ fn read_scopes(form: &mut Form, at: &Node<'_>) -> Option<Scopes> {
 
 /// The expiry of a key.
 pub(crate) fn read_expiry(form: &mut Form, at: &Node<'_>) -> Option<Timestamp> {
-    at.text(form, read_moment)
+    at.text(form, moment)
 }
 
 /// The request to create a key, with everything that stays the same over its tries.

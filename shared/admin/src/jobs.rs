@@ -313,6 +313,7 @@ impl JobProgress {
 impl<G: Gate> Admin<'_, G> {
     /// Cancels a job in all slots of its endpoint. Returns how far it was executed. A repeat changes nothing. Three round trips.
     pub async fn cancel_job(&self, endpoint: &WebhookEndpoint, id: JobId) -> Result<JobProgress, G::Refusal> {
+        self.ready(endpoint).await?;
         let slots: Vec<Slot> = endpoint.all_slots().collect();
         self.until_written(|| self.try_cancel(&slots, id)).await?;
         let job = JobProgress::read::<G::Refusal>(self.store, id, &slots).await?;

@@ -2,12 +2,17 @@
 //! somebody was faster. The refusals are types: `edge` maps them to codes, the console to sentences.
 
 mod admin;
+mod deliveries;
 mod endpoints;
 mod jobs;
 mod refused;
+mod requests;
 mod trial;
 
 pub use admin::{Admin, Gate};
+pub use deliveries::{
+    After, DeliveryDetails, DeliverySearch, EventDetails, FoundDelivery, delivery_details, event_details,
+};
 pub use endpoints::{
     Activated, ChangedEndpoint, Created, EndpointDetails, EndpointDraft, EndpointUpdate, Health, endpoint,
     endpoint_details, endpoint_to_call,

@@ -1,7 +1,7 @@
 //! Why changes are refused.
 
 use domain::webhook::{ChangeRefused, RotationRefused};
-use domain::{EndpointId, JobId, WorkspaceId};
+use domain::{DeliveryId, EndpointId, EventId, JobId, WorkspaceId};
 
 /// Why a change of a workspace is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +15,12 @@ pub enum Refused {
     /// The endpoint has no such job.
     #[error("the endpoint has no job {0}")]
     UnknownJob(JobId),
+    /// The workspace has no such delivery.
+    #[error("the workspace has no delivery {0}")]
+    UnknownDelivery(DeliveryId),
+    /// The workspace has no such recorded event.
+    #[error("the workspace has no recorded event {0}")]
+    UnknownEvent(EventId),
     /// The workspace has the maximum number of endpoints.
     #[error("the workspace has {of} webhook endpoints, which is the maximum")]
     TooManyEndpoints {

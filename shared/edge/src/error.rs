@@ -299,7 +299,10 @@ impl ApiError {
             },
             Self::Managed(refused) => match refused {
                 admin::Refused::UnknownWorkspace(_) => FORBIDDEN,
-                admin::Refused::UnknownEndpoint(_) | admin::Refused::UnknownJob(_) => NO_WEBHOOK,
+                admin::Refused::UnknownEndpoint(_)
+                | admin::Refused::UnknownJob(_)
+                | admin::Refused::UnknownDelivery(_)
+                | admin::Refused::UnknownEvent(_) => NO_WEBHOOK,
                 admin::Refused::TooManyEndpoints { .. } => LIMIT_REACHED,
                 admin::Refused::EndpointDisabled(_)
                 | admin::Refused::Rotation(_)
@@ -440,6 +443,8 @@ fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
         admin::Refused::UnknownWorkspace(_)
         | admin::Refused::UnknownEndpoint(_)
         | admin::Refused::UnknownJob(_)
+        | admin::Refused::UnknownDelivery(_)
+        | admin::Refused::UnknownEvent(_)
         | admin::Refused::Unfit(_)
         | admin::Refused::Range(_) => return None,
     };

@@ -7,11 +7,17 @@
 
 use std::ops::RangeInclusive;
 
-use domain::{Patch, Unfit};
+use domain::{Patch, Timestamp, Unfit};
 use serde_json::{Map, Value, json};
 
 use crate::error::ApiError;
 use crate::failure::FieldFailure;
+
+/// A moment in a query or a body.
+pub fn moment(text: &str) -> Result<Timestamp, Unfit> {
+    let reason = "not a date-time with an offset, such as 2026-01-31T12:00:00Z";
+    Timestamp::parse(text).ok_or(Unfit::Value { reason })
+}
 
 /// The failures of one request.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 //! value is `null`.
 
 mod access;
+mod deliveries;
 mod received;
 mod template;
 mod template_content;
@@ -11,6 +12,10 @@ pub use access::{
     ActorView, ApiKeyView, ApiKeysView, AuditEntryView, AuditLogView, CreatedKeyView, OwnSessionView,
     OwnWorkspaceView, PortalLinkView, SessionView, SessionsView, StartedSessionView, SubjectView, api_key,
     audit_entry, created_key, own_session, portal_link, session, started_session,
+};
+pub use deliveries::{
+    AttemptView, DeliveriesView, DeliveryDetailsView, DeliveryView, EventDetailsView, EventsView, HeaderView,
+    JobsView, RecordedEventView, SentTestView, delivery, delivery_details, event, event_details, sent_test,
 };
 pub use received::{CardView, ContentView, OrderItemView, ProviderErrorView, ReferredProductView};
 pub use template::{

@@ -68,8 +68,8 @@ dimensions! {
     What = "What" { Webhooks = "webhooks" Conversations = "conversations" Leads = "leads" Persons = "persons" }
     /// A function of the Integrations API.
     ApiFunction = "Function" {
-        Access = "access" Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Endpoints = "endpoints"
-        Files = "files"
+        Access = "access" Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Deliveries = "deliveries"
+        Endpoints = "endpoints" Files = "files"
         Messages = "messages" Users = "users"
     }
     /// Why a key gives no access. The answer never says so.

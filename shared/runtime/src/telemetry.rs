@@ -25,6 +25,7 @@ const OURS: &[&str] = &[
     "attributes",
     "contacts",
     "conversations",
+    "deliveries",
     "edge",
     "endpoints",
     "event_relay",

@@ -5,6 +5,7 @@ The environment names a running stack (see ../test_driving.py).
 
 import base64
 import hashlib
+import datetime
 import json
 import os
 import urllib.request
@@ -51,6 +52,18 @@ from messaging_client.api.messages import create_message, get_message, list_mess
 from messaging_client.api.settings import list_custom_attributes
 from messaging_client.api.templates import get_template, list_templates, preview_template
 from messaging_client.api.users import get_team, get_user, list_teams, list_users
+from messaging_client.api.webhook_deliveries import (
+    cancel_webhook_job,
+    get_delivery,
+    get_event,
+    get_webhook_job,
+    list_deliveries,
+    list_events,
+    list_webhook_jobs,
+    request_webhook_job,
+    retry_delivery,
+    test_webhook_endpoint,
+)
 from messaging_client.api.webhook_endpoints import (
     activate_webhook_secret,
     create_webhook_endpoint,
@@ -84,8 +97,12 @@ from messaging_client.models import (
     ConversationStatus,
     ConversationUpdate,
     CustomAttributeList,
+    DeliveryDetails,
+    DeliveryPage,
     Erasure,
     ErasureRequest,
+    EventDetails,
+    EventPage,
     ExternalByPhone,
     FileDownload,
     FileType,
@@ -94,6 +111,7 @@ from messaging_client.models import (
     GetLeadScriptScript,
     InternalByEmail,
     InternalUser,
+    ListEventsInclude,
     Merge,
     MergeRequest,
     Message,
@@ -128,9 +146,15 @@ from messaging_client.models import (
     WebhookEndpointList,
     WebhookEndpointState,
     WebhookEndpointUpdate,
+    WebhookEventType,
+    WebhookJob,
+    WebhookJobList,
+    WebhookJobRequest,
+    WebhookJobRequestWhat,
     WebhookSecret,
     WebhookSecretActivated,
     WebhookSecretRotate,
+    WebhookTestSent,
 )
 from messaging_client.types import Response
 
@@ -299,6 +323,30 @@ def main() -> None:
     assert parsed("rotateWebhookSecret", rotated, 200, WebhookSecret).signatures == 2
     activated = activate_webhook_secret.sync_detailed(workspace, endpoint.id, client=client)
     assert parsed("activateWebhookSecret", activated, 200, WebhookSecretActivated).activated
+    sent = parsed("testWebhookEndpoint", test_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client), 201, WebhookTestSent)
+    log = list_deliveries.sync_detailed(workspace, client=client, endpoint_id=endpoint.id)
+    assert [one.id for one in parsed("listDeliveries", log, 200, DeliveryPage).deliveries] == [sent.delivery_id]
+    one = get_delivery.sync_detailed(workspace, sent.delivery_id, client=client)
+    assert parsed("getDelivery", one, 200, DeliveryDetails).headers[0].value == "application/json"
+    again = parsed("retryDelivery", retry_delivery.sync_detailed(workspace, sent.delivery_id, client=client), 201, WebhookJob)
+    assert again.delivery_id == sent.delivery_id
+    # The service may do a job before it is cancelled.
+    for minutes in range(60):
+        since = datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=minutes + 1)
+        replay = WebhookJobRequest(WebhookJobRequestWhat.REPLAY, since)
+        job = parsed("requestWebhookJob", request_webhook_job.sync_detailed(workspace, endpoint.id, client=client, body=replay), 201, WebhookJob)
+        read_job = get_webhook_job.sync_detailed(workspace, endpoint.id, job.id, client=client)
+        assert parsed("getWebhookJob", read_job, 200, WebhookJob).id == job.id
+        ended = cancel_webhook_job.sync_detailed(workspace, endpoint.id, job.id, client=client)
+        if ended.status_code != 409:
+            break
+    assert parsed("cancelWebhookJob", ended, 200, WebhookJob).id == job.id
+    jobs = parsed("listWebhookJobs", list_webhook_jobs.sync_detailed(workspace, endpoint.id, client=client), 200, WebhookJobList).jobs
+    assert any(one.id == again.id for one in jobs)
+    with_bodies = list_events.sync_detailed(workspace, client=client, event_type=WebhookEventType.WEBHOOK_TEST, include=ListEventsInclude.BODY)
+    assert any(one.id == sent.event_id and one.body for one in parsed("listEvents", with_bodies, 200, EventPage).events)
+    event = parsed("getEvent", get_event.sync_detailed(workspace, sent.event_id, client=client), 200, EventDetails)
+    assert event.deliveries[0].id == sent.delivery_id
     deleted = delete_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)
     parsed("deleteWebhookEndpoint", deleted, 204, object)
 

@@ -19,6 +19,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("attributes", &["domain", "edge", "runtime"]),
         ("contacts", &["domain", "edge", "runtime", "store"]),
         ("conversations", &["domain", "edge", "runtime", "store"]),
+        ("deliveries", &["admin", "domain", "edge", "queue", "runtime", "store"]),
         ("endpoints", &["admin", "domain", "edge", "queue", "runtime", "store"]),
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
         ("files", &["domain", "edge", "runtime", "store"]),

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use admin::JobRequest;
+use admin::{After, DeliveryDetails, DeliverySearch, FoundDelivery, JobRequest};
 use clap::{Args, Subcommand};
 use domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, HomeKey,
-    JobState, Slot, WebhookEndpoint, WorkspaceId,
+    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, HomeKey, JobState,
+    WebhookEndpoint, WorkspaceId,
 };
 use serde_json::Value;
 
 use crate::arguments::{InWorkspace, delivery_id, one, one_of};
-use crate::deliveries::{After, Deliveries, Found};
 use crate::jobs::Waiting;
 use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Report};
@@ -111,25 +110,25 @@ impl Verb {
 }
 
 impl List {
-    async fn find(&self, console: &Console) -> Result<Vec<Found>> {
+    async fn find(&self, console: &Console) -> Result<Vec<FoundDelivery>> {
         let workspace = console.workspace(&self.within).await?.id;
         let after = match self.after {
             Some(id) => Some(After::Delivery(place_of(console, workspace, id).await?, id.endpoint)),
             None => None,
         };
-        let limit = self.limit.unwrap_or(usize::MAX);
         let now = console.store.now();
-        let wanted = Deliveries {
+        let wanted = DeliverySearch {
             endpoint: self.endpoint,
             state: self.state,
+            event_type: None,
             since: self.since.map(|since| since.ago(now)),
             until: self.until.map(|until| until.ago(now)),
             after,
-            of_slot: limit,
+            with_deleted: true,
+            reads: None,
         };
-        let mut found = wanted.find(&console.store, workspace).await?;
-        found.truncate(limit);
-        Ok(found)
+        let found = wanted.deliveries(&console.store, workspace, self.limit.unwrap_or(usize::MAX)).await?;
+        Ok(found.items)
     }
 }
 
@@ -141,18 +140,18 @@ async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> 
 }
 
 async fn show(console: &Console, one: &OneDelivery, with_body: bool) -> Result<View> {
-    let store = &console.store;
-    let found = one.read(console).await?;
-    let delivery = &found.0;
-    let attempts = store.attempts(delivery).await?;
+    let (store, workspace) = (&console.store, console.workspace(&one.within).await?.id);
+    let details = admin::delivery_details::<Refusal>(store, workspace, one.delivery).await?;
+    let DeliveryDetails { delivery, endpoint, attempts } = details;
     let body = match with_body {
         true => store.recorded_event(delivery.slot.workspace, delivery.event).await?.map(|event| event.body),
         false => None,
     };
-    let because = because(&found.0, found.1.as_ref());
-    let details = view(&found)
+    let because = delivery.because(endpoint.as_ref());
+    let failures = delivery.failures;
+    let details = view(&(delivery, endpoint))
         .optional("because", "because", because)
-        .json("failures", found.0.failures)
+        .json("failures", failures)
         .json("attemptLog", attempts.iter().map(attempt_view).collect::<Vec<_>>())
         .lines("log", attempts.iter().flat_map(attempt_lines));
     // Only `--body` requests the body. Without it, this row is absent.
@@ -162,45 +161,18 @@ async fn show(console: &Console, one: &OneDelivery, with_body: bool) -> Result<V
     })
 }
 
-impl OneDelivery {
-    /// The delivery, and its endpoint unless it was deleted.
-    async fn read(&self, console: &Console) -> Result<Found> {
-        let workspace = console.workspace(&self.within).await?.id;
-        let found = console.store.delivery(workspace, self.delivery).await?;
-        let delivery = Named::Delivery.found(found, self.delivery)?;
-        let endpoint = console.store.endpoint(workspace, delivery.slot.endpoint).await?;
-        Ok((delivery, endpoint))
-    }
-}
-
-/// The reason, as a stable word, if no attempt is planned.
-fn because(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Option<&'static str> {
-    match (delivery.state, endpoint) {
-        (DeliveryState::Delivered, _) => None,
-        (DeliveryState::Exhausted, _) => delivery.last.and_then(|(_, outcome)| outcome.error_code()),
-        (DeliveryState::Parked, _) => Some("DISABLED_TOO_LONG"),
-        (DeliveryState::Cancelled, _) => Some("EVENT_LOST"),
-        (DeliveryState::Pending, None) => Some("ENDPOINT_DELETED"),
-        (DeliveryState::Pending, Some(endpoint)) => match endpoint.state {
-            EndpointState::Disabled { reason, .. } => Some(reason.as_str()),
-            EndpointState::Enabled => None,
-        },
-    }
-}
-
 async fn retry(console: &Console, one: &OneDelivery, waiting: &Waiting) -> Result<Report> {
-    let (delivery, _) = one.read(console).await?;
-    let Slot { workspace, endpoint, .. } = delivery.slot;
-    admin::endpoint_to_call::<Refusal>(&console.store, workspace, endpoint).await?;
+    let workspace = console.workspace(&one.within).await?.id;
     let admin = console.admin_with_queues(workspace).await?;
-    let requested = JobRequest::retry(&delivery).submit(&admin).await?;
+    let requested = admin.retry_delivery(one.delivery).await?;
     let requested = waiting.end_of(console, requested).await?;
     let report = requested.report(requested.view());
     if !requested.waited || requested.job.delivered > 0 || requested.job.state != JobState::Done {
         return Ok(report);
     }
     // The job passes over a delivery that was attempted since its request.
-    let (delivery, _) = one.read(console).await?;
+    let delivery = console.store.delivery(workspace, one.delivery).await?;
+    let delivery = Named::Delivery.found(delivery, one.delivery)?;
     let is_delivered = delivery.state == DeliveryState::Delivered;
     let failure = || Refusal::NotDelivered { delivery: delivery.id(), last: last(&delivery) };
     Ok(report.failed((!is_delivered).then(failure)))
@@ -219,18 +191,17 @@ impl Replay {
     async fn report(&self, console: &Console) -> Result<Report> {
         let workspace = console.workspace(&self.within).await?.id;
         let (admin, now) = (console.admin_with_queues(workspace).await?, console.store.now());
-        let endpoint = admin::endpoint_to_call::<Refusal>(&console.store, workspace, self.endpoint).await?;
-        let until = self.until.map(|until| until.ago(now));
-        let request = JobRequest::replay(&endpoint, self.since.ago(now), until, now)?;
-        let report = self.waiting.report(console, request.submit(&admin).await?).await?;
+        let (since, until) = (self.since.ago(now), self.until.map(|until| until.ago(now)));
+        let request = |endpoint: &WebhookEndpoint| JobRequest::replay(endpoint, since, until, now);
+        let requested = admin.request_job(self.endpoint, request).await?;
+        let report = self.waiting.report(console, requested).await?;
         Ok(report.remarks(to_repeat(&[("--since", Some(self.since)), ("--until", self.until)], now)))
     }
 }
 
 /// A delivery with its state as operators see it: that of its endpoint counts, unless it was deleted.
-pub(crate) fn view((delivery, endpoint): &Found) -> View {
+pub(crate) fn view((delivery, endpoint): &FoundDelivery) -> View {
     let state = delivery.shown(endpoint.as_ref());
-    let due_at = delivery.next_at.unwrap_or(delivery.created_at);
     // The status of the answer, or the error if there was no answer.
     let last = delivery.last.map(|(_, outcome)| match outcome {
         AttemptOutcome::Answered { status, .. } => Value::from(status),
@@ -244,12 +215,12 @@ pub(crate) fn view((delivery, endpoint): &Found) -> View {
         .text("state", "state", state.as_str())
         .value("attempts", "attempts", delivery.attempts)
         .value("lastStatus", "last", last)
-        .optional("dueAt", "due", (state == DeliveryState::Pending).then_some(due_at))
+        .optional("dueAt", "due", delivery.due_at(endpoint.as_ref()))
         .text("createdAt", "created", delivery.created_at)
 }
 
 /// The state, and the last answer or failure of a delivery that the receiver did not acknowledge.
-pub(crate) fn progress((delivery, endpoint): &Found) -> String {
+pub(crate) fn progress((delivery, endpoint): &FoundDelivery) -> String {
     let state = delivery.shown(endpoint.as_ref());
     match delivery.last {
         Some(_) if state != DeliveryState::Delivered => format!("{} ({})", state.as_str(), last(delivery)),

@@ -22,7 +22,6 @@ mod console;
 mod contacts;
 mod conversation;
 mod cursor_key;
-mod deliveries;
 mod delivery;
 mod escape;
 mod events;

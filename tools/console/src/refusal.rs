@@ -382,6 +382,8 @@ impl From<admin::Refused> for Refusal {
             admin::Refused::UnknownWorkspace(id) => Named::Workspace.unknown(id),
             admin::Refused::UnknownEndpoint(id) => Named::Endpoint.unknown(id),
             admin::Refused::UnknownJob(id) => Named::Job.unknown(id),
+            admin::Refused::UnknownDelivery(id) => Named::Delivery.unknown(id),
+            admin::Refused::UnknownEvent(id) => Named::Event.unknown(id),
             admin::Refused::TooManyEndpoints { .. } => Self::TooManyEndpoints,
             admin::Refused::EndpointDisabled(id) => Self::EndpointDisabled(id),
             admin::Refused::Unfit(ChangeRefused::FewerSlots { has, wanted }) => {

@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use domain::webhook::{DisabledReason, SigningSecret, SigningSecrets};
 use domain::{
     DeliveryState, EndpointCaps, EndpointSecrets, EndpointState, EndpointUrl, Event, EventType, JobId, Slot,
-    Timestamp,
+    Timestamp, WebhookEndpoint,
 };
 use edge::view;
 use futures::future::try_join_all;
@@ -277,9 +277,9 @@ async fn recover(
     waiting: &Waiting,
 ) -> Result<Report> {
     let (admin, now) = (one.admin_with_queues(console).await?, console.store.now());
-    let endpoint = admin::endpoint_to_call::<Refusal>(&console.store, admin.workspace, one.endpoint).await?;
-    let request = JobRequest::recover(&endpoint, since.map(|since| since.ago(now)), now)?;
-    let report = waiting.report(console, request.submit(&admin).await?).await?;
+    let from = since.map(|since| since.ago(now));
+    let request = |endpoint: &WebhookEndpoint| JobRequest::recover(endpoint, from, now);
+    let report = waiting.report(console, admin.request_job(one.endpoint, request).await?).await?;
     Ok(report.remarks(to_repeat(&[("--since", since)], now)))
 }
 

@@ -78,7 +78,7 @@ async fn a_link_starts_a_session_with_its_role_once() {
     let workspace = f.world.workspace;
     let url = format!("https://api.example.com/live/portal/index.html#/sign-in/{workspace}/{token}/confirm");
     assert_eq!(link.json["url"], json!(url));
-    let viewer = json!(["settings:read", "users:read", "templates:read", "webhooks:read"]);
+    let viewer = json!(["settings:read", "users:read", "templates:read", "webhooks:read", "deliveries:read"]);
     assert_eq!((&link.json["role"], &link.json["scopes"]), (&json!("VIEWER"), &viewer));
     assert_eq!(link.json["expiresAt"], "2026-01-02T03:05:06.678Z");
 
@@ -169,7 +169,10 @@ async fn a_link_gives_at_most_what_its_maker_holds() {
         f.world.key_with(f.world.workspace, &["portal:write", "settings:read", "users:read"], |_| ()).await;
     let refused = f.link(&key, &json!({"role": "VIEWER"})).await;
     assert_eq!((refused.status, &refused.json["code"]), (422, &json!("SERVICE_KEY_1101")));
-    assert_eq!(refused.json["extra"], json!({"scopes": ["templates:read", "webhooks:read"]}));
+    assert_eq!(
+        refused.json["extra"],
+        json!({"scopes": ["templates:read", "webhooks:read", "deliveries:read"]})
+    );
     let admin = f.session_of(&f.link_of(&f.world.key, "ADMIN").await).await;
     let colleague = f.session_of(&f.link_of(&admin, "ADMIN").await).await;
     let own = f.by(&colleague, "access-session.json").await.json;

@@ -122,7 +122,8 @@ impl Scene {
 
     async fn deliveries_in(&self, slot: Slot) -> Vec<Delivery> {
         let ever = Timestamp::from_millis(9_999_999_999_999);
-        let filter = DeliveryFilter { since: Timestamp::from_millis(0), until: ever, states: &[] };
+        let filter =
+            DeliveryFilter { since: Timestamp::from_millis(0), until: ever, states: &[], event_type: None };
         let (mut all, mut before) = (vec![], None);
         loop {
             let page = self.world.db.store().deliveries(slot, filter, 100, before).await.unwrap();

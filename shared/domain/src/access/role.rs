@@ -8,7 +8,7 @@ use crate::words::words;
 pub enum Role {
     /// Reads settings, and nothing about customers.
     Viewer,
-    /// Also reads what customers and the service wrote, and which keys there are, and manages webhook endpoints.
+    /// Also reads what customers and the service wrote, and which keys there are, and manages webhook endpoints and deliveries.
     Developer,
     /// Every scope that `*` includes, by its name: scopes of later releases are not among them.
     Admin,
@@ -20,8 +20,13 @@ words!(
 );
 
 impl Role {
-    const VIEWER: &'static [Scope] =
-        &[Scope::SettingsRead, Scope::UsersRead, Scope::TemplatesRead, Scope::WebhooksRead];
+    const VIEWER: &'static [Scope] = &[
+        Scope::SettingsRead,
+        Scope::UsersRead,
+        Scope::TemplatesRead,
+        Scope::WebhooksRead,
+        Scope::DeliveriesRead,
+    ];
     const DEVELOPER: &'static [Scope] = &[
         Scope::ConversationsRead,
         Scope::MessagesRead,
@@ -29,6 +34,8 @@ impl Role {
         Scope::FilesRead,
         Scope::KeysRead,
         Scope::WebhooksWrite,
+        Scope::DeliveriesWrite,
+        Scope::EventsRead,
     ];
 
     /// The scopes of the role.
@@ -48,7 +55,10 @@ mod tests {
     #[test]
     fn roles_grow_from_viewer_to_admin() {
         let [viewer, developer, admin] = Role::ALL.map(Role::scopes);
-        assert_eq!(viewer.names(), ["settings:read", "users:read", "templates:read", "webhooks:read"]);
+        assert_eq!(
+            viewer.names(),
+            ["settings:read", "users:read", "templates:read", "webhooks:read", "deliveries:read"]
+        );
         for (smaller, larger) in [(&viewer, &developer), (&developer, &admin)] {
             assert!(smaller.beyond(larger).is_empty(), "{smaller:?} {larger:?}");
             assert!(!larger.beyond(smaller).is_empty());
@@ -58,7 +68,7 @@ mod tests {
             names.iter().filter(verbs).copied().collect::<Vec<_>>()
         };
         assert_eq!(changes(&viewer.names()), Vec::<&str>::new());
-        assert_eq!(changes(&developer.names()), ["webhooks:write"], "no customers' data");
+        assert_eq!(changes(&developer.names()), ["webhooks:write", "deliveries:write"], "no customers' data");
         assert!(!admin.names().contains(&"*") && !admin.names().contains(&"contacts:erase"));
         assert_eq!(admin.names().len(), Scope::NAMES.len() - 2);
     }

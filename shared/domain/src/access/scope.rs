@@ -41,6 +41,12 @@ pub enum Scope {
     WebhooksRead,
     /// The webhook endpoints: create, change and delete them, and rotate their secrets.
     WebhooksWrite,
+    /// The deliveries to webhook endpoints with their attempts, without the bodies of events, and the jobs.
+    DeliveriesRead,
+    /// Deliver again, request and cancel jobs, and send test events.
+    DeliveriesWrite,
+    /// The events that were recorded for webhook endpoints, with their bodies.
+    EventsRead,
 }
 
 impl Scope {
@@ -63,6 +69,9 @@ impl Scope {
         ("portal:write", Self::PortalWrite),
         ("webhooks:read", Self::WebhooksRead),
         ("webhooks:write", Self::WebhooksWrite),
+        ("deliveries:read", Self::DeliveriesRead),
+        ("deliveries:write", Self::DeliveriesWrite),
+        ("events:read", Self::EventsRead),
     ];
 
     /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
@@ -85,6 +94,9 @@ impl Scope {
         "portal:write",
         "webhooks:read",
         "webhooks:write",
+        "deliveries:read",
+        "deliveries:write",
+        "events:read",
         "*",
     ];
 
@@ -102,6 +114,9 @@ impl Scope {
                 | Self::PortalWrite
                 | Self::WebhooksRead
                 | Self::WebhooksWrite
+                | Self::DeliveriesRead
+                | Self::DeliveriesWrite
+                | Self::EventsRead
         )
     }
 

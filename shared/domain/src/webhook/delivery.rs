@@ -21,7 +21,7 @@ use crate::retry::{Jitter, RetrySchedule};
 use crate::text::Unfit;
 use crate::time::{Timestamp, days};
 use crate::webhook::attempt::{Attempt, AttemptError, AttemptOutcome};
-use crate::webhook::endpoint::WebhookEndpoint;
+use crate::webhook::endpoint::{EndpointState, WebhookEndpoint};
 use crate::webhook::event::EventType;
 use crate::words::words;
 
@@ -134,6 +134,27 @@ impl Delivery {
             (DeliveryState::Pending, Some(endpoint)) if !endpoint.is_enabled() => DeliveryState::Parked,
             (state, _) => state,
         }
+    }
+
+    /// The reason, as a stable word, if no attempt is planned. `endpoint` is the endpoint at present; `None` if it was deleted.
+    pub fn because(&self, endpoint: Option<&WebhookEndpoint>) -> Option<&'static str> {
+        match (self.state, endpoint) {
+            (DeliveryState::Delivered, _) => None,
+            (DeliveryState::Exhausted, _) => self.last.and_then(|(_, outcome)| outcome.error_code()),
+            (DeliveryState::Parked, _) => Some("DISABLED_TOO_LONG"),
+            (DeliveryState::Cancelled, _) => Some("EVENT_LOST"),
+            (DeliveryState::Pending, None) => Some("ENDPOINT_DELETED"),
+            (DeliveryState::Pending, Some(endpoint)) => match endpoint.state {
+                EndpointState::Disabled { reason, .. } => Some(reason.as_str()),
+                EndpointState::Enabled => None,
+            },
+        }
+    }
+
+    /// When the next attempt is due, if one is planned.
+    pub fn due_at(&self, endpoint: Option<&WebhookEndpoint>) -> Option<Timestamp> {
+        let is_planned = self.shown(endpoint) == DeliveryState::Pending;
+        is_planned.then(|| self.next_at.unwrap_or(self.created_at))
     }
 
     /// The delivery after an attempt.
@@ -299,6 +320,27 @@ mod tests {
 
     fn again(seconds: u64) -> Next {
         Next::Again { at: NOW.plus(Duration::from_secs(seconds)) }
+    }
+
+    #[test]
+    fn a_delivery_without_a_planned_attempt_says_why() {
+        let enabled = endpoint(EndpointState::Enabled);
+        let gone = endpoint(EndpointState::Disabled { since: NOW, reason: DisabledReason::Gone });
+        let later = NOW.plus(Duration::from_secs(5));
+        for (state, last, next_at, of, because, due_at) in [
+            (DeliveryState::Pending, None, None, Some(&enabled), None, Some(delivery().created_at)),
+            (DeliveryState::Pending, Some(answered(500)), Some(later), Some(&enabled), None, Some(later)),
+            (DeliveryState::Pending, None, Some(later), Some(&gone), Some("GONE"), None),
+            (DeliveryState::Pending, None, Some(later), None, Some("ENDPOINT_DELETED"), None),
+            (DeliveryState::Delivered, Some(answered(200)), None, None, None, None),
+            (DeliveryState::Exhausted, Some(answered(302)), None, Some(&gone), Some("REDIRECT"), None),
+            (DeliveryState::Parked, None, None, Some(&enabled), Some("DISABLED_TOO_LONG"), None),
+            (DeliveryState::Cancelled, None, None, Some(&enabled), Some("EVENT_LOST"), None),
+        ] {
+            let last = last.map(|outcome| (NOW, outcome));
+            let delivery = Delivery { state, last, next_at, ..delivery() };
+            assert_eq!((delivery.because(of), delivery.due_at(of)), (because, due_at), "{delivery:?}");
+        }
     }
 
     #[test]

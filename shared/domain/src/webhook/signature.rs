@@ -58,6 +58,19 @@ pub fn headers(
     ]
 }
 
+/// The same headers as far as people may see them: without secrets, and without the values that each attempt makes anew.
+pub fn shown(event: EventId) -> [(&'static str, Option<String>); 6] {
+    let id = Some(event.to_string());
+    [
+        (API_KEY, None),
+        (SIGNATURE, None),
+        (TIMESTAMP, None),
+        (STANDARD_ID, id),
+        (STANDARD_TIMESTAMP, None),
+        (STANDARD_SIGNATURE, None),
+    ]
+}
+
 fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     // HMAC accepts keys of any length. It hashes a longer key first.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { unreachable!("HMAC takes every key") };
@@ -114,6 +127,17 @@ mod tests {
     fn the_specifications_headers_contain_the_platforms_name() {
         let prefix = format!("x-{}-", crate::PLATFORM.to_lowercase());
         assert!([API_KEY, SIGNATURE, TIMESTAMP].iter().all(|name| name.starts_with(&prefix)));
+    }
+
+    #[test]
+    fn people_see_the_names_of_all_headers_and_only_the_value_that_stays() {
+        let event = EventId::from_uuid(Uuid::from_u128(5));
+        let sent =
+            headers(event, BODY, &secrets(), NOW).map(|(name, value)| (name, value.expose().to_owned()));
+        let seen = shown(event);
+        assert_eq!(seen.clone().map(|(name, _)| name), sent.clone().map(|(name, _)| name));
+        let values: Vec<_> = seen.into_iter().filter(|(_, value)| value.is_some()).collect();
+        assert_eq!(values, [(STANDARD_ID, Some(sent[3].1.clone()))]);
     }
 
     #[test]

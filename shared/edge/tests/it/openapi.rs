@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admin::{Activated, EndpointDetails, Health, JobProgress};
+use admin::{Activated, DeliveryDetails, EndpointDetails, EventDetails, FoundDelivery, Health, JobProgress};
 use domain::access::api_key::RateLimit;
 use domain::access::kind::Visitor;
 use domain::attribute::AttributeDefinition;
@@ -24,13 +24,14 @@ use domain::settings::template::{
 };
 use domain::webhook::{DisabledReason, ReceiverKey, signature};
 use domain::{
-    Actor, ApiKey, AttributeCategory, AttributeId, AttributeType, AuditAction, AuditEntry, AuditEntryId,
-    Author, BrandId, BusinessAccountId, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact, ContactId,
-    ContactRef, ContactType, Conversation, ConversationId, ConversationName, ConversationStatus, Definitions,
-    Email, EndpointCaps, EndpointId, EndpointState, EndpointUrl, Event, EventFilter, EventId, EventType,
-    External, ExternalId, FileType, Ids, Internal, JobId, JobKind, JobState, KeyId, KeyKind, Language, Lead,
-    LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId, MessageStatus,
-    Onboarding, PersonName, Provider, ProviderUserId, Role, Scope, Scopes, SentOrigin, Summary, Template,
+    Actor, ApiKey, Attempt, AttemptOutcome, AttributeCategory, AttributeId, AttributeType, AuditAction,
+    AuditEntry, AuditEntryId, Author, BrandId, BusinessAccountId, Cellphone, ChannelId, ClosedValue,
+    ClosedValueId, Contact, ContactId, ContactRef, ContactType, Conversation, ConversationId,
+    ConversationName, ConversationStatus, Definitions, Delivery, DeliveryState, Email, EndpointCaps,
+    EndpointId, EndpointState, EndpointUrl, Event, EventFilter, EventId, EventType, External, ExternalId,
+    FileType, Ids, Internal, JobId, JobKind, JobState, KeyId, KeyKind, Language, Lead, LeadRequest,
+    LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId, MessageStatus, Onboarding,
+    PersonName, Provider, ProviderUserId, Role, Scope, Scopes, SentOrigin, Slot, Summary, Template,
     TemplateCategory, TemplateId, TemplateScope, TemplateStatus, Timestamp, Unfit, User, UserId, UserIds,
     UserRef, UserStatus, WebhookEndpoint, Workspace, WorkspaceId,
 };
@@ -38,6 +39,7 @@ use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, ApiRequest, CODES, view};
 use serde_json::{Value, json};
+use store::RecordedEvent;
 use uuid::Uuid;
 
 fn api() -> Value {
@@ -167,6 +169,8 @@ fn enumerations_match_the_domain() {
         ("/AuditAction/enum", AuditAction::NAMES),
         ("/WebhookEventFilter/items/enum", &event_types),
         ("/WebhookJobState/enum", JobState::NAMES),
+        ("/WebhookEventType/enum", EventType::NAMES),
+        ("/DeliveryState/enum", DeliveryState::NAMES),
         ("/Scope/enum", Scope::NAMES),
         ("/Role/enum", Role::NAMES),
     ];
@@ -668,6 +672,63 @@ fn endpoint() -> WebhookEndpoint {
     }
 }
 
+fn delivery() -> FoundDelivery {
+    let slot = Slot { workspace: workspace(), endpoint: endpoint().id, number: 0 };
+    let event = EventId::from_uuid(id(12));
+    let mut delivery =
+        Delivery::new(slot, event, EventType::LeadSent, moment(), moment(), std::time::Duration::ZERO);
+    delivery.last = Some((moment(), AttemptOutcome::Answered { status: 503, retry_after: None }));
+    (delivery, Some(endpoint()))
+}
+
+/// The delivery of a kind that no endpoint has: each of its fields has a value.
+fn with_all(mut shown: Value) -> Value {
+    shown["dueAt"] = json!(moment().to_string());
+    shown
+}
+
+fn delivery_with_all() -> Value {
+    with_all(json!(view::delivery(&delivery())))
+}
+
+fn delivery_details() -> Value {
+    let (delivery, endpoint) = delivery();
+    let outcome = AttemptOutcome::Answered { status: 503, retry_after: Some(std::time::Duration::ZERO) };
+    let took = std::time::Duration::ZERO;
+    let attempt = Attempt { number: 1, at: moment(), took, outcome, answer: b"no".to_vec() };
+    let mut shown = with_all(json!(view::delivery_details(&DeliveryDetails {
+        delivery,
+        endpoint,
+        attempts: vec![attempt]
+    })));
+    // The values of the others are secret, or made anew.
+    let first = shown["headers"][0].clone();
+    shown["headers"] = json!([first]);
+    shown
+}
+
+fn event_with_all() -> Value {
+    let mut shown = json!(view::event(&[delivery()], Some("{}")));
+    shown["deliveries"] = json!([delivery_with_all()]);
+    shown
+}
+
+fn event_details() -> Value {
+    let event = RecordedEvent {
+        id: EventId::from_uuid(id(12)),
+        event_type: EventType::LeadSent,
+        at: moment(),
+        about: None,
+        body: vec![],
+        request: Some("r".to_owned()),
+        slots: vec![],
+    };
+    let details = EventDetails { event, deliveries: vec![delivery()] };
+    let mut shown = json!(view::event_details(&details, "{}"));
+    shown["deliveries"] = json!([delivery_with_all()]);
+    shown
+}
+
 /// A job of a kind that no endpoint has: each of its fields has a value.
 fn job() -> Value {
     let of = |kind| JobProgress {
@@ -808,6 +869,14 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         ("WebhookEndpointCreated", json!(view::created_endpoint(&endpoint, Some("whsec_")))),
         ("WebhookEndpointChanged", changed),
         ("WebhookJob", job()),
+        ("WebhookJobList", json!({"jobs": [job()]})),
+        ("WebhookTestSent", json!(view::sent_test(delivery().0.id()))),
+        ("Delivery", delivery_with_all()),
+        ("DeliveryPage", json!({"deliveries": [delivery_with_all()], "cursor": ""})),
+        ("DeliveryDetails", delivery_details()),
+        ("RecordedEvent", event_with_all()),
+        ("EventPage", json!({"events": [event_with_all()], "cursor": ""})),
+        ("EventDetails", event_details()),
         ("WebhookSecret", json!(view::new_secret("whsec_", 2))),
         ("WebhookSecretActivated", json!(view::activated_secret(activated))),
         ("AuditEntry", json!(view::audit_entry(&entry))),

@@ -200,6 +200,18 @@ impl Store {
         Ok(NotifyResult { wake: (!is_leased).then(|| lane.pace.track(now)) })
     }
 
+    /// These events with their bodies, as far as they are recorded. One round trip.
+    pub async fn events_with_bodies(
+        &self,
+        workspace: WorkspaceId,
+        events: &[EventId],
+    ) -> Result<HashMap<EventId, RecordedEvent>, StoreError> {
+        let place = |event: &EventId| Place::of(Table::Webhooks, keys::event(workspace, *event));
+        let places: Vec<Place> = events.iter().map(place).collect();
+        let rows = self.rows_at(&places).await?.into_items();
+        rows.map(|item| recorded(item).map(|event| (event.id, event))).collect()
+    }
+
     /// The recorded event of a delivery. One round trip.
     pub async fn recorded_event(
         &self,

@@ -1,11 +1,16 @@
 //! Lists of an endpoint's deliveries, for operators.
 
-use domain::{Attempt, Delivery, DeliveryId, DeliveryState, HomeKey, Pace, Slot, Timestamp, WorkspaceId};
+use domain::{
+    Attempt, Delivery, DeliveryId, DeliveryState, EventId, EventType, HomeKey, Pace, Slot, Timestamp,
+    WorkspaceId,
+};
+use futures::future::try_join;
 
+use super::events::RecordedEvent;
 use super::lane::{SortKey, WebhookLane};
 use super::rows::{attempt, delivery};
 use crate::dynamodb::item::{Item, s};
-use crate::dynamodb::read::{Attributes, Query};
+use crate::dynamodb::read::{Attributes, Place, Query};
 use crate::{Store, StoreError, Table, keys};
 
 /// Which deliveries to list.
@@ -17,6 +22,8 @@ pub struct DeliveryFilter<'a> {
     pub until: Timestamp,
     /// Only deliveries whose row has one of these states; all if empty.
     pub states: &'a [DeliveryState],
+    /// Only deliveries of events of this type.
+    pub event_type: Option<EventType>,
 }
 
 /// A page of a slot's deliveries, newest first.
@@ -32,8 +39,8 @@ pub struct DeliveryPage {
 static NOTHING: Attributes = Attributes { expression: "sk", names: &[] };
 
 impl Store {
-    /// A page of a slot's deliveries before a place, newest first, at most `limit`. If states are given or deliveries have
-    /// expired, a page may have fewer. One round trip.
+    /// A page of a slot's deliveries before a place, newest first, at most `limit`. If states or a type are given or deliveries
+    /// have expired, a page may have fewer. One round trip.
     pub async fn deliveries(
         &self,
         slot: Slot,
@@ -65,15 +72,7 @@ impl Store {
             .between(since.sort_key(), behind.sort_key())
             .backward()
             .limit(limit.saturating_add(1));
-        let all = match state_filter(filter.states) {
-            None => all,
-            Some((condition, values)) => values
-                .into_iter()
-                .fold(all.filter(condition).name("#state", "state"), |query, (name, state)| {
-                    query.bind(name, s(state.as_str()))
-                }),
-        };
-        let page = self.query(query(all)).await?;
+        let page = self.query(query(filtered(all, filter))).await?;
         let last = page.next.as_ref().and_then(place);
         let found = page.items.into_iter();
         let mut deliveries = found.map(|item| delivery(slot, item)).collect::<Result<Vec<_>, _>>()?;
@@ -112,14 +111,43 @@ impl Store {
         self.get_item(Table::Webhooks, home).await?.map(|item| delivery(slot, item)).transpose()
     }
 
+    /// A delivery with its attempts, in order. Two round trips, because its event names its slot.
+    pub async fn delivery_with_attempts(
+        &self,
+        workspace: WorkspaceId,
+        id: DeliveryId,
+    ) -> Result<Option<(Delivery, Vec<Attempt>)>, StoreError> {
+        let Some(event) = self.recorded_event(workspace, id.event).await? else { return Ok(None) };
+        let slot = event.slots.into_iter().find(|slot| slot.endpoint == id.endpoint);
+        let Some(slot) = slot else { return Ok(None) };
+        let place = HomeKey { at: event.at, event: id.event };
+        let home = self.get_item(Table::Webhooks, (keys::slot(&slot), place.sort_key()));
+        let (home, later) = try_join(home, self.later_attempts(slot, id.event)).await?;
+        let Some(delivery) = home.map(|item| delivery(slot, item)).transpose()? else { return Ok(None) };
+        let attempts = delivery.first.iter().cloned().chain(later).collect();
+        Ok(Some((delivery, attempts)))
+    }
+
+    /// The deliveries of an event, in the order of its slots. One round trip.
+    pub async fn deliveries_of(&self, event: &RecordedEvent) -> Result<Vec<Delivery>, StoreError> {
+        let home = HomeKey { at: event.at, event: event.id }.sort_key();
+        let place = |slot: &Slot| Place::of(Table::Webhooks, (keys::slot(slot), home.clone()));
+        let places: Vec<(Slot, Place)> = event.slots.iter().map(|slot| (*slot, place(slot))).collect();
+        let mut rows = self.rows_at(places.iter().map(|(_, place)| place)).await?;
+        let found = places.iter().filter_map(|(slot, place)| Some((*slot, rows.take(place)?)));
+        found.map(|(slot, item)| delivery(slot, item)).collect()
+    }
+
     /// The attempts of a delivery, in order. One round trip.
     pub async fn attempts(&self, of: &Delivery) -> Result<Vec<Attempt>, StoreError> {
-        let mut attempts: Vec<Attempt> = of.first.iter().cloned().collect();
-        let later = Query::of(Table::Webhooks, keys::slot(&of.slot)).begins_with(keys::attempts(of.event));
-        for item in self.query_all(later).await? {
-            attempts.push(attempt(item)?);
-        }
-        Ok(attempts)
+        let later = self.later_attempts(of.slot, of.event).await?;
+        Ok(of.first.iter().cloned().chain(later).collect())
+    }
+
+    /// The attempts of a delivery after the first one, in order.
+    async fn later_attempts(&self, slot: Slot, event: EventId) -> Result<Vec<Attempt>, StoreError> {
+        let later = Query::of(Table::Webhooks, keys::slot(&slot)).begins_with(keys::attempts(event));
+        self.query_all(later).await?.into_iter().map(attempt).collect()
     }
 
     /// The pace of a slot's endpoint. One round trip.
@@ -131,6 +159,21 @@ impl Store {
 
 fn place(key: &Item) -> Option<HomeKey> {
     HomeKey::read(crate::dynamodb::item::text(key, crate::dynamodb::item::SK))
+}
+
+/// The query of the deliveries that fit the filter.
+fn filtered(query: Query, filter: DeliveryFilter<'_>) -> Query {
+    let (mut conditions, mut query) = (vec![], query);
+    if let Some((condition, states)) = state_filter(filter.states) {
+        conditions.push(condition);
+        query = query.name("#state", "state");
+        query = states.into_iter().fold(query, |query, (name, state)| query.bind(name, s(state.as_str())));
+    }
+    if let Some(event_type) = filter.event_type {
+        conditions.push("#type = :type".to_owned());
+        query = query.name("#type", "eventType").bind(":type", s(event_type.as_str()));
+    }
+    if conditions.is_empty() { query } else { query.filter(conditions.join(" AND ")) }
 }
 
 /// The filter expression for these states; `None` for all states.

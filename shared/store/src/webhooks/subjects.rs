@@ -110,6 +110,7 @@ impl Store {
             since: Timestamp::from_millis(0),
             until: Timestamp::from_millis(i64::MAX),
             states: &[],
+            event_type: None,
         };
         let (mut found, mut before) = (vec![], None);
         loop {

@@ -199,6 +199,7 @@ impl Scene {
             since: Timestamp::from_millis(0),
             until: Timestamp::from_millis(i64::MAX),
             states: &[],
+            event_type: None,
         };
         let contacts =
             ContactQuery { owner: None, external_id: None, search: None, page_size: 10, after: None };

@@ -35,6 +35,7 @@ enum What {
     User,
     ApiKey,
     Endpoint,
+    Deliveries,
     Lead,
     Preflight,
     Reference,
@@ -69,6 +70,7 @@ pub(crate) const ALL: &[Case] = &[
     case!("users", "users", User),
     case!("access: GET one key", "access", ApiKey),
     case!("endpoints: GET one", "endpoints", Endpoint),
+    case!("deliveries: GET page", "deliveries", Deliveries),
     case!("files: POST of two", "files", Files),
     case!("files: GET one", "files", File),
     case!("messages: GET one", "messages", MessageRead),
@@ -211,6 +213,10 @@ async fn events(
         What::Endpoint => {
             let id = world.endpoint_of(world.workspace, |_| ()).await.id;
             same(world.event("endpoints-get.json").path("endpointId", id))
+        }
+        What::Deliveries => {
+            world.endpoint_of(world.workspace, |_| ()).await;
+            same(world.event("deliveries-list.json").query(&[]))
         }
         What::Files => same(world.event("files-create.json").without_header("idempotency-key")),
         What::File => {

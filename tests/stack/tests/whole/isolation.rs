@@ -416,6 +416,12 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     ];
     let endpoint = create(&stack, &endpoint, "endpointId");
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11".to_owned();
+    let sent = stack.api(Method::POST, &theirs, &format!("/webhook-endpoints/{endpoint}/test"), None).await;
+    let [event, delivery] =
+        ["eventId", "deliveryId"].map(|id| sent.json[id].as_str().expect("an id").to_owned());
+    let again = stack.api(Method::POST, &theirs, &format!("/deliveries/{delivery}/retry"), None).await;
+    let job = again.json["id"].as_str().expect("a job").to_owned();
+    let nowhere = format!("{random}.{random}");
 
     // One row for each place where a request may have an id: the request with the foreign id and with an unknown one.
     let closed_id = closed["id"].as_str().unwrap().to_owned();
@@ -494,6 +500,23 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         of_endpoint("disable webhook endpoint", Method::POST, "/disable", &endpoint, &random),
         of_endpoint("rotate secret", Method::POST, "/rotate-secret", &endpoint, &random),
         of_endpoint("activate secret", Method::POST, "/activate-secret", &endpoint, &random),
+        get("GET delivery", "/deliveries/", &delivery, &nowhere, 404),
+        get("GET event", "/events/", &event, &random, 404),
+        get("deliveries of an endpoint", "/deliveries?endpointId=", &endpoint, &random, 200),
+        (
+            "retry delivery",
+            Method::POST,
+            format!("/deliveries/{delivery}/retry"),
+            format!("/deliveries/{nowhere}/retry"),
+            None,
+            None,
+            404,
+        ),
+        get_job("GET job", Method::GET, "", (&endpoint, &job), &random),
+        get_job("cancel job", Method::POST, "/cancel", (&endpoint, &job), &random),
+        of_endpoint("list jobs", Method::GET, "/jobs", &endpoint, &random),
+        of_endpoint("request job", Method::POST, "/jobs", &endpoint, &random),
+        of_endpoint("test webhook endpoint", Method::POST, "/test", &endpoint, &random),
         get("audit log by actor", "/audit-log?actorId=", &key, &random, 200),
         get("audit log by subject", "/audit-log?subjectId=", &key, &random, 200),
         get("owner filter", "/contacts?owner=", "eve.agent@example.com", "nobody@example.com", 200),
@@ -505,8 +528,11 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         body("closed attribute", closed_entry(&closed_id, &value_id), closed_entry(&random, &value_id)),
         body("closed value", closed_entry(&my_closed_id, &value_id), closed_entry(&my_closed_id, &random)),
     ];
-    let named =
-        [&contact, &user, &key, &endpoint, &attribute, &closed_id, &value_id, &random].map(String::as_str);
+    let named = [
+        &nowhere, &delivery, &contact, &user, &key, &endpoint, &event, &job, &attribute, &closed_id,
+        &value_id, &random,
+    ]
+    .map(String::as_str);
     all_answer_alike(&stack, &mine, rows, &named).await;
 
     let definitions = stack.api(Method::GET, &mine, "/settings/attributes", None).await;
@@ -520,6 +546,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     keys_are_made_changed_and_revoked(&stack, &mine).await;
     a_link_leads_to_a_session(&stack, &mine, &theirs).await;
     endpoints_are_made_changed_and_deleted(&stack, &mine).await;
+    deliveries_are_read_and_made_again(&stack, &mine).await;
     let theirs_now = stack.api(Method::GET, &theirs, &format!("/contacts/{contact}"), None).await;
     assert_eq!(theirs_now.json["firstName"], "Eve", "the other workspace must not change");
 
@@ -590,8 +617,52 @@ async fn endpoints_are_made_changed_and_deleted(stack: &Stack, mine: &Workspace)
 /// Requests about a webhook endpoint.
 fn of_endpoint(what: &'static str, method: Method, verb: &str, foreign: &str, unknown: &str) -> Row {
     let path = |id: &str| format!("/webhook-endpoints/{id}{verb}");
-    let body = (method == Method::PATCH).then(|| json!({"description": "x"}));
+    let since = "2026-01-01T00:00:00Z";
+    let body = match (&method, verb) {
+        (&Method::PATCH, _) => Some(json!({"description": "x"})),
+        (&Method::POST, "/jobs") => Some(json!({"what": "RECOVER", "since": since})),
+        _ => None,
+    };
     (what, method, path(foreign), path(unknown), body.clone(), body, 404)
+}
+
+/// Requests about a job of a webhook endpoint.
+fn get_job(
+    what: &'static str,
+    method: Method,
+    verb: &str,
+    (endpoint, job): (&str, &str),
+    unknown: &str,
+) -> Row {
+    let path = |endpoint: &str, job: &str| format!("/webhook-endpoints/{endpoint}/jobs/{job}{verb}");
+    (what, method, path(endpoint, job), path(unknown, unknown), None, None, 404)
+}
+
+/// The same for deliveries, jobs and events.
+async fn deliveries_are_read_and_made_again(stack: &Stack, mine: &Workspace) {
+    let body = json!({"url": "https://hooks.example.com/mine", "receiverKey": "k"});
+    let made = stack.api(Method::POST, mine, "/webhook-endpoints", Some(body)).await;
+    let endpoint = format!("/webhook-endpoints/{}", made.json["id"].as_str().expect("an id"));
+    let sent = stack.api(Method::POST, mine, &format!("{endpoint}/test"), None).await;
+    assert_eq!(sent.status, 201, "{}", sent.text);
+    let [event, delivery] =
+        ["eventId", "deliveryId"].map(|id| sent.json[id].as_str().expect("an id").to_owned());
+    let log = stack.api(Method::GET, mine, "/deliveries", None).await;
+    assert_eq!(
+        (log.json["deliveries"].as_array().map(Vec::len), &log.json["deliveries"][0]["id"]),
+        (Some(1), &json!(delivery))
+    );
+    let one = stack.api(Method::GET, mine, &format!("/deliveries/{delivery}"), None).await;
+    assert_eq!((one.status, &one.json["url"]), (200, &json!("https://hooks.example.com/mine")));
+    let retry = stack.api(Method::POST, mine, &format!("/deliveries/{delivery}/retry"), None).await;
+    assert_eq!((retry.status, &retry.json["what"]), (201, &json!("RETRY")), "{}", retry.text);
+    let jobs = stack.api(Method::GET, mine, &format!("{endpoint}/jobs"), None).await;
+    assert_eq!(jobs.json["jobs"][0]["id"], retry.json["id"]);
+    let events = stack.api(Method::GET, mine, "/events?include=body", None).await;
+    let read = stack.api(Method::GET, mine, &format!("/events/{event}"), None).await;
+    assert_eq!((events.status, read.status), (200, 200), "{} {}", events.text, read.text);
+    assert_eq!(events.json["events"][0]["body"], read.json["body"]);
+    assert!(read.json["body"].as_str().is_some_and(|body| body.contains("webhook.test")));
 }
 
 async fn wrong_keys_are_answered_alike(stack: &Stack, mine: &Workspace, theirs: &Workspace, random: &str) {

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use admin::{After, DeliverySearch, FoundDelivery};
 use clap::Args;
-use domain::{Delivery, DeliveryId, EventId, HomeKey, WorkspaceId};
-use futures::future::try_join_all;
+use domain::{EventId, HomeKey, WorkspaceId};
 use store::RecordedEvent;
 
 use crate::arguments::{InWorkspace, one};
-use crate::deliveries::{After, Deliveries, Found};
 use crate::delivery::{self, progress};
 use crate::moment::Moment;
 use crate::output::Report;
 use crate::paging::{Limit, Listed};
 use crate::refusal::Named;
 use crate::view::View;
-use crate::{Console, Result};
+use crate::{Console, Refusal, Result};
 
 #[derive(Args)]
 pub(crate) struct List {
@@ -47,7 +46,7 @@ impl List {
 
     /// The deliveries of each event. The store has no list of events: each recorded event has a delivery, and all
     /// deliveries of an event have its time.
-    async fn find(&self, console: &Console) -> Result<Listed<Vec<Found>>> {
+    async fn find(&self, console: &Console) -> Result<Listed<Vec<FoundDelivery>>> {
         let workspace = console.workspace(&self.within).await?.id;
         let after = match self.after {
             None => None,
@@ -56,19 +55,18 @@ impl List {
                 Some(After::Event(HomeKey { at: last.at, event: last.id }))
             }
         };
-        // A slot has one delivery of an event. So the newest events have their deliveries among the newest of each slot.
-        let of_slot = self.limit.rows() + 1;
         let now = console.store.now();
         let (since, until) = (self.since.map(|since| since.ago(now)), self.until.map(|until| until.ago(now)));
-        let wanted = Deliveries { endpoint: None, state: None, since, until, after, of_slot };
-        let mut events: Vec<Vec<Found>> = vec![];
-        for found in wanted.find(&console.store, workspace).await? {
-            match events.last_mut().filter(|event| event[0].0.event == found.0.event) {
-                Some(event) => event.push(found),
-                None => events.push(vec![found]),
-            }
-        }
-        Ok(Listed::of(events, &self.limit))
+        let wanted = DeliverySearch {
+            since,
+            until,
+            after,
+            with_deleted: true,
+            reads: None,
+            ..DeliverySearch::default()
+        };
+        let found = wanted.events(&console.store, workspace, self.limit.rows() + 1).await?;
+        Ok(Listed::of(found.items, &self.limit))
     }
 }
 
@@ -80,22 +78,13 @@ async fn recorded(console: &Console, workspace: WorkspaceId, id: EventId) -> Res
 impl OneEvent {
     pub(crate) async fn show(self, console: &Console) -> Result<View> {
         let (store, workspace) = (&console.store, console.workspace(&self.within).await?.id);
-        let event = recorded(console, workspace, self.event).await?;
-        let endpoints = store.endpoints(workspace).await?;
-        let id = |endpoint| DeliveryId { event: event.id, endpoint };
-        let deliveries = event.slots.iter().map(|slot| store.delivery(workspace, id(slot.endpoint)));
-        let deliveries = try_join_all(deliveries).await?;
-        let with_endpoint = |delivery: Delivery| {
-            let endpoint = endpoints.iter().find(|endpoint| endpoint.id == delivery.slot.endpoint);
-            (delivery, endpoint.cloned())
-        };
-        let deliveries: Vec<Found> = deliveries.into_iter().flatten().map(with_endpoint).collect();
-        Ok(details(&event, &deliveries))
+        let found = admin::event_details::<Refusal>(store, workspace, self.event).await?;
+        Ok(details(&found.event, &found.deliveries))
     }
 }
 
 /// An event in a list, by its deliveries.
-fn row(deliveries: &[Found]) -> View {
+fn row(deliveries: &[FoundDelivery]) -> View {
     let (first, _) = &deliveries[0];
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for delivery in deliveries {
@@ -111,8 +100,8 @@ fn row(deliveries: &[Found]) -> View {
 }
 
 /// An event with its body, byte for byte.
-fn details(event: &RecordedEvent, deliveries: &[Found]) -> View {
-    let line = |of: &Found| format!("{} {}", of.0.slot.endpoint, progress(of));
+fn details(event: &RecordedEvent, deliveries: &[FoundDelivery]) -> View {
+    let line = |of: &FoundDelivery| format!("{} {}", of.0.slot.endpoint, progress(of));
     View::new()
         .text("eventId", "event", event.id)
         .text("eventType", "type", event.event_type.as_str())

@@ -194,7 +194,7 @@ async fn a_repetition_after_a_crash_loses_nothing_and_duplicates_nothing() {
             let slot = Slot { workspace, endpoint, number: 0 };
             let in_states = async |states: &[DeliveryState]| {
                 let (since, until) = (Timestamp::from_millis(0), Timestamp::from_millis(i64::MAX));
-                let filter = DeliveryFilter { since, until, states };
+                let filter = DeliveryFilter { since, until, states, event_type: None };
                 store.deliveries(slot, filter, 100, None).await.unwrap().deliveries
             };
             let mut delivered = vec![];

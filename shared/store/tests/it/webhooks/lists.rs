@@ -11,6 +11,7 @@ const ALL: DeliveryFilter<'_> = DeliveryFilter {
     since: Timestamp::from_millis(0),
     until: Timestamp::from_millis(9_999_999_999_999),
     states: &[],
+    event_type: None,
 };
 
 /// All pages of a list, each with its own size.
@@ -107,7 +108,7 @@ async fn a_span_includes_its_first_moment_and_excludes_its_last() {
     let moment = |millis: i64| Timestamp::from_millis(hooks.now().as_millis() + millis);
     for (since, until) in [(20, 50), (0, 10), (20, 20), (50, 20), (21, 29), (100, 10_000), (-50, 1)] {
         let (since, until) = (moment(since), moment(until));
-        let filter = DeliveryFilter { since, until, states: &[] };
+        let filter = DeliveryFilter { since, until, states: &[], event_type: None };
         let expected: Vec<_> =
             all.iter().copied().filter(|place| place.at >= since && place.at < until).rev().collect();
         for seed in 0..4 {

@@ -312,8 +312,63 @@ async fn webhook_endpoints(stack: &Stack) -> Result<(), Failed> {
     let request = integrations.activate_webhook_secret().workspace_id(*workspace).endpoint_id(id);
     assert!(parsed("activateWebhookSecret", request.send().await?, 200).activated);
 
+    webhook_deliveries(stack, id).await?;
+
     let request = integrations.delete_webhook_endpoint().workspace_id(*workspace).endpoint_id(id);
     parsed("deleteWebhookEndpoint", request.send().await?, 204);
+    Ok(())
+}
+
+async fn webhook_deliveries(stack: &Stack, id: Uuid) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let request = integrations.test_webhook_endpoint().workspace_id(*workspace).endpoint_id(id);
+    let sent = parsed("testWebhookEndpoint", request.send().await?, 201);
+
+    let request = integrations.list_deliveries().workspace_id(*workspace).endpoint_id(id);
+    let log = parsed("listDeliveries", request.send().await?, 200);
+    assert!(log.deliveries.iter().any(|one| one.id == sent.delivery_id));
+
+    let delivery = sent.delivery_id.clone();
+    let request = integrations.get_delivery().workspace_id(*workspace).delivery_id(delivery.clone());
+    let shown = parsed("getDelivery", request.send().await?, 200);
+    assert_eq!(shown.headers[0].value.as_deref(), Some("application/json"));
+
+    let request = integrations.retry_delivery().workspace_id(*workspace).delivery_id(delivery);
+    let retry = parsed("retryDelivery", request.send().await?, 201);
+
+    // The service may do a job before it is cancelled.
+    for minutes in 1_u64.. {
+        let ago = std::time::Duration::from_secs(60 * minutes);
+        let since = (std::time::SystemTime::now() - ago).duration_since(std::time::UNIX_EPOCH)?.as_secs();
+        let since = chrono::DateTime::from_timestamp(i64::try_from(since)?, 0);
+        let wanted: types::WebhookJobRequest = body(json!({"what": "REPLAY", "since": since}))?;
+        let request = integrations.request_webhook_job().workspace_id(*workspace).endpoint_id(id).body(wanted);
+        let job = parsed("requestWebhookJob", request.send().await?, 201).id;
+
+        let request = integrations.get_webhook_job().workspace_id(*workspace).endpoint_id(id).job_id(job);
+        assert_eq!(parsed("getWebhookJob", request.send().await?, 200).what, "REPLAY");
+
+        let request = integrations.cancel_webhook_job().workspace_id(*workspace).endpoint_id(id).job_id(job);
+        match request.send().await {
+            Err(ended) if ended.status().is_some_and(|status| status == 409) && minutes < 60 => {}
+            ended => {
+                assert_eq!(parsed("cancelWebhookJob", ended?, 200).state, types::WebhookJobState::Cancelled);
+                break;
+            }
+        }
+    }
+
+    let request = integrations.list_webhook_jobs().workspace_id(*workspace).endpoint_id(id);
+    let listed = parsed("listWebhookJobs", request.send().await?, 200);
+    assert!(listed.jobs.iter().any(|job| job.id == retry.id));
+
+    let request = integrations.list_events().workspace_id(*workspace).include(types::ListEventsInclude::Body);
+    let events = parsed("listEvents", request.send().await?, 200);
+    assert!(events.events.iter().any(|event| event.id == sent.event_id && event.body.is_some()));
+
+    let request = integrations.get_event().workspace_id(*workspace).event_id(sent.event_id);
+    let event = parsed("getEvent", request.send().await?, 200);
+    assert_eq!(event.deliveries[0].id, sent.delivery_id);
     Ok(())
 }
 

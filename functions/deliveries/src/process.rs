@@ -1,0 +1,50 @@
+//! What the requests of a process share.
+
+use std::time::Duration;
+
+use admin::{Admin, Gate};
+use domain::WebhookEndpoint;
+use edge::{Api, ApiError, Call};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use queue::Queues;
+
+/// What the requests of a process share.
+pub struct Deliveries {
+    /// The frame around every handler.
+    pub api: Api,
+    /// The queues of webhook lanes.
+    pub queues: Queues,
+    /// The time after which the sweeper looks at a lane whose queue message was lost.
+    pub rescue: Duration,
+}
+
+/// What must hold before something is written: the limiter admits the request. No request changes an endpoint, so none is
+/// compared with `If-Match`.
+pub(crate) struct OfCall<'a>(&'a Call<'a>);
+
+impl Gate for OfCall<'_> {
+    type Refusal = ApiError;
+
+    fn check(&self, _: &WebhookEndpoint) -> Result<(), ApiError> {
+        Ok(())
+    }
+
+    fn admit(&self) -> BoxFuture<'_, Result<(), ApiError>> {
+        self.0.caller.admitted().boxed()
+    }
+}
+
+impl Deliveries {
+    /// The workspace of a call, and its caller.
+    pub(crate) fn admin<'a>(&self, call: &'a Call<'a>) -> Admin<'a, OfCall<'a>> {
+        Admin {
+            gate: OfCall(call),
+            store: call.store(),
+            workspace: call.workspace(),
+            by: call.author(),
+            queues: Some(self.queues.clone()),
+            rescue: self.rescue,
+        }
+    }
+}
