@@ -180,6 +180,7 @@ LEADING_KEYS = {
     ("people", "secrets"): PERSON_KEY,
     ("people", "workspaces"): {"*#H", "*#HD", "*#P"} | PERSON_KEY,
     ("provider-events", "secrets"): {"00000000-0000-0000-0000-000000000000#P"},
+    ("users", "secrets"): CURSOR_KEYS,
     ("users", "workspaces"): {"*#U", "*#UE#*", "*#T", "*#W"} | HASH,
     ("webhook-delivery", "secrets"): {"*#H#*"} | {"*#H", "*#W", "*#E#*", "*#V#*"},
     ("webhook-delivery", "workspaces"): {"*#H", "*#W"} | {"*#H#*", "*#E#*", "*#V#*"},

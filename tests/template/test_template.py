@@ -342,7 +342,7 @@ MUTATIONS = [
         "each_function_has_a_role_of_its_own",
         set_in("UsersFunction", "Role", to={"Fn::GetAtt": ["AttributesRole", "Arn"]}),
     ),
-    ("functions_touch_only_their_own_tables", grant("UsersRole", "dynamodb:GetItem", SECRETS)),
+    ("functions_touch_only_their_own_tables", grant("AttributesRole", "dynamodb:GetItem", SECRETS)),
     (
         "functions_touch_only_their_own_tables",
         grant("SweeperRole", "dynamodb:Query", {"Fn::Sub": "${ConversationsTable.Arn}/index/list"}),

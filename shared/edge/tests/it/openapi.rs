@@ -317,16 +317,8 @@ fn limits_match_the_domain() {
                 .to_owned(),
             Media::MAX_AT_ONCE as u64,
         ),
-        (
-            "/paths/~1service~1api~1v1~1workspaces~1{workspaceId}~1contacts/get/parameters/1/schema/minLength"
-                .to_owned(),
-            SearchQuery::MIN as u64,
-        ),
-        (
-            "/paths/~1service~1api~1v1~1workspaces~1{workspaceId}~1contacts/get/parameters/1/schema/maxLength"
-                .to_owned(),
-            SearchQuery::MAX as u64,
-        ),
+        ("/components/schemas/Search/minLength".to_owned(), SearchQuery::MIN as u64),
+        ("/components/schemas/Search/maxLength".to_owned(), SearchQuery::MAX as u64),
         (format!("{lead}/captureKey/maxLength"), LeadRequest::MAX_KEY as u64),
         (format!("{lead}/recaptchaToken/maxLength"), LeadRequest::MAX_TOKEN as u64),
         (format!("{lead}/name/maxLength"), LeadName::MAX as u64),
