@@ -11,7 +11,7 @@ import { launch, look, stack, until, workspace } from './stack.js';
 const PORTAL = `${stack.baseUrl}/portal/index.html`;
 const API = `${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}`;
 const DOCUMENT = new URL('../../functions/portal/pages/index.html', import.meta.url);
-const PAGES = ['overview', 'webhooks', 'conversations', 'contacts', 'templates', 'attributes', 'api-keys', 'portal-access', 'audit-log'];
+const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'conversations', 'contacts', 'templates', 'attributes', 'api-keys', 'portal-access', 'audit-log'];
 const WORDS = {
   en: { signIn: 'Sign in', workspaceId: 'Workspace ID', key: 'API key', conversations: 'Conversations', empty: 'There is no contact yet.', again: 'Try again' },
   es: { signIn: 'Iniciar sesión', workspaceId: 'ID del espacio de trabajo', key: 'Clave de API', conversations: 'Conversaciones', empty: 'Todavía no hay contactos.', again: 'Intentar de nuevo' },
@@ -61,6 +61,8 @@ async function signIn(page, language = 'en', key = workspace.apiKey) {
 
 async function show(page, path) {
   await page.goto(`${PORTAL}#/w/${workspace.workspaceId}/${path}`);
+  // The page before stands until the event of the new address was handled.
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
   await loaded(page);
 }
 
@@ -74,13 +76,14 @@ const problem = (status, code, title, more = {}) => ({
   body: JSON.stringify({ title, status, code, ...more }),
 });
 
-/** An endpoint, a conversation, a contact and a template of the demo, for the pages of one thing. */
+/** An endpoint, a delivery, an event, a conversation, a contact and a template of the demo, for the pages of one thing. */
 async function things() {
   const { conversations } = await api('GET', '/conversations?pageSize=1');
   const { contacts } = await api('GET', '/contacts?pageSize=1');
   const { templates } = await api('GET', '/templates?pageSize=1');
   const { webhookEndpoints } = await api('GET', '/webhook-endpoints');
-  return [`webhooks/${webhookEndpoints[0].id}`, `conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`, `users/${workspace.users[0].id}`];
+  const { eventId, deliveryId } = await api('POST', `/webhook-endpoints/${webhookEndpoints[0].id}/test`);
+  return [`webhooks/${webhookEndpoints[0].id}`, `deliveries/${deliveryId}`, `events/${eventId}`, `conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`, `users/${workspace.users[0].id}`];
 }
 
 for (const language of ['en', 'es']) {
@@ -146,7 +149,8 @@ test('the keyboard reaches everything on a page and leaves it', async () => {
     const reached = await page.evaluateHandle(() => new Set());
     let left = 0;
     // Once round, from the heading to the heading: the browser's own controls lie between the last and the first.
-    for (let presses = 0; presses < 2 * expected && left < 2; presses++) {
+    // A moment has a stop for each of its parts.
+    for (let presses = 0; presses < 4 * expected && left < 2; presses++) {
       await page.keyboard.press('Tab');
       left += await page.evaluate((reached) => {
         const now = document.activeElement;
@@ -546,5 +550,40 @@ test('an endpoint is created, its secret shown once and rotated, and it is disab
   await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
   await loaded(page);
   assert.equal(await page.getByText('Renamed test').count(), 0);
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a test is sent, its answer shown on the same screen, and its delivery made again', async () => {
+  const { webhookEndpoints } = await api('GET', '/webhook-endpoints');
+  const page = await tab();
+  await signIn(page);
+  await show(page, `webhooks/${webhookEndpoints[0].id}`);
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  const tested = page.getByRole('status').filter({ hasText: 'Test:' });
+  await tested.getByText('Delivered').waitFor();
+  assert.deepEqual(await violations(page), [], 'a test that was delivered');
+  await tested.getByRole('link', { name: 'Show the delivery' }).click();
+  await page.getByRole('heading', { name: 'webhook.test', level: 1 }).waitFor();
+  await loaded(page);
+  await page.getByText('hidden').first().waitFor();
+  assert.match(await page.getByRole('main').innerText(), /webhook\.test[^]*payload/, 'the body as signed');
+
+  await show(page, `webhooks/${webhookEndpoints[0].id}`);
+  const dialog = page.getByRole('dialog');
+  for (const what of ['Replay', 'Recover']) {
+    await page.getByRole('button', { name: `${what} …` }).click();
+    assert.equal(await dialog.getByLabel('Until').count(), what === 'Replay' ? 1 : 0);
+    await dialog.getByRole('button', { name: what, exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText(what, { exact: true }).first().waitFor();
+  }
+
+  await show(page, 'deliveries');
+  await page.getByLabel('State').selectOption('DELIVERED');
+  await page.getByLabel('Event type').selectOption('webhook.test');
+  await page.getByRole('cell', { name: 'webhook.test' }).first().waitFor();
+  await show(page, 'events');
+  await page.getByLabel('Event type').selectOption('webhook.test');
+  await page.getByRole('cell', { name: 'webhook.test' }).first().waitFor();
   assert.deepEqual(page.complaints, []);
 });

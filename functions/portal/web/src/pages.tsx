@@ -7,6 +7,8 @@ import { Attributes } from './pages/attributes';
 import { AuditLog } from './pages/audit-log';
 import { Contacts, OneContact, OneUser } from './pages/contacts';
 import { Conversations, OneConversation } from './pages/conversations';
+import { Deliveries, OneDelivery } from './pages/deliveries';
+import { Events, OneEvent } from './pages/events';
 import { Overview } from './pages/overview';
 import { PortalAccess } from './pages/portal-access';
 import { OneTemplate, Templates } from './pages/templates';
@@ -27,6 +29,8 @@ interface Entry {
 const PAGES: Entry[] = [
   { path: 'overview', scope: 'webhooks:read', name: () => t.overview.title, view: Overview },
   { path: 'webhooks', scope: 'webhooks:read', name: () => t.webhooks.title, view: Webhooks, one: OneWebhook },
+  { path: 'deliveries', scope: 'deliveries:read', name: () => t.deliveries.title, view: Deliveries, one: OneDelivery },
+  { path: 'events', scope: 'events:read', name: () => t.events.title, view: Events, one: OneEvent },
   { path: 'conversations', scope: 'conversations:read', name: () => t.conversations.title, view: Conversations, one: OneConversation },
   { path: 'contacts', scope: 'contacts:read', name: () => t.contacts.title, view: Contacts, one: OneContact },
   { path: 'templates', scope: 'templates:read', name: () => t.templates.title, view: Templates, one: OneTemplate },

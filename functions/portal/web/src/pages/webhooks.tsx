@@ -15,6 +15,8 @@ import { Time } from '../parts/time';
 import { address, go } from '../router';
 import { may } from '../session';
 import { t } from '../words';
+import { DeliveryLog, Tested } from './deliveries';
+import { Jobs } from './jobs';
 
 const ENDPOINTS = '/service/api/v1/workspaces/{workspaceId}/webhook-endpoints';
 const ENDPOINT = '/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}';
@@ -29,7 +31,7 @@ type Read = Awaited<ReturnType<typeof one>>;
 type EventType = Exclude<Schemas['WebhookEventFilter'][number], '*' | 'webhook.test'>;
 
 /** The types of events to choose from. The build fails if the API has another one. */
-const EVENT_TYPES = Object.keys({
+export const EVENT_TYPES = Object.keys({
   'contact.created': true,
   'contact.updated': true,
   'contact.merged': true,
@@ -264,6 +266,8 @@ export function OneWebhook({ id }: { id: string }) {
   const found = useLoad(id, () => one(id));
   const [open, setOpen] = useState<Open | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
+  const [tested, setTested] = useState<string | null>(null);
+  const test = useAction();
   useWatch(found.value !== null && !found.problem && open === null && secret === null, found.reload);
   const endpoint = found.value?.value;
   const path = { ...workspace(), endpointId: id };
@@ -286,6 +290,11 @@ export function OneWebhook({ id }: { id: string }) {
     go(address(workspace().workspaceId, 'webhooks'));
   };
   const enabled = endpoint?.state === 'ENABLED';
+  const send = () =>
+    test.run(async () => {
+      const { deliveryId } = await value(client.POST(`${ENDPOINT}/test`, { params: { path } }));
+      setTested(deliveryId);
+    });
   const close = () => setOpen(null);
   const stale = () => (
     <button
@@ -325,6 +334,25 @@ export function OneWebhook({ id }: { id: string }) {
       {found.problem && <ProblemBox problem={found.problem} again={found.reload} />}
       {!endpoint && !found.problem && <Bones lines={9} />}
       {endpoint && <About endpoint={endpoint} ask={setOpen} />}
+      {endpoint && may('deliveries:read') && (
+        <Jobs endpointId={id}>
+          <section>
+            <div class="head sub">
+              <h2>{t.deliveries.title}</h2>
+              {may('deliveries:write') && (
+                <span class="buttons">
+                  <button type="button" class="main" disabled={!enabled || test.busy} onClick={send}>
+                    {t.webhooks.test}
+                  </button>
+                </span>
+              )}
+            </div>
+            {test.problem && <ProblemBox problem={test.problem} />}
+            {tested && <Tested id={tested} key={tested} />}
+            <DeliveryLog endpointId={id} />
+          </section>
+        </Jobs>
+      )}
       {open === 'edit' && found.value && (
         <Edit
           read={found.value}
