@@ -174,6 +174,33 @@ def integrations(stack: dict[str, Any], key: str) -> AuthenticatedClient:
     return AuthenticatedClient(stack["baseUrl"], key, prefix="", auth_header_name="x-api-key")
 
 
+def deliver_again(client: AuthenticatedClient, workspace: uuid.UUID, endpoint: uuid.UUID) -> None:
+    sent = parsed("testWebhookEndpoint", test_webhook_endpoint.sync_detailed(workspace, endpoint, client=client), 201, WebhookTestSent)
+    log = list_deliveries.sync_detailed(workspace, client=client, endpoint_id=endpoint)
+    assert [one.id for one in parsed("listDeliveries", log, 200, DeliveryPage).deliveries] == [sent.delivery_id]
+    one = get_delivery.sync_detailed(workspace, sent.delivery_id, client=client)
+    assert parsed("getDelivery", one, 200, DeliveryDetails).headers[0].value == "application/json"
+    again = parsed("retryDelivery", retry_delivery.sync_detailed(workspace, sent.delivery_id, client=client), 201, WebhookJob)
+    assert again.delivery_id == sent.delivery_id
+    # The service may do a job before it is cancelled.
+    for minutes in range(60):
+        since = datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=minutes + 1)
+        replay = WebhookJobRequest(WebhookJobRequestWhat.REPLAY, since)
+        job = parsed("requestWebhookJob", request_webhook_job.sync_detailed(workspace, endpoint, client=client, body=replay), 201, WebhookJob)
+        read_job = get_webhook_job.sync_detailed(workspace, endpoint, job.id, client=client)
+        assert parsed("getWebhookJob", read_job, 200, WebhookJob).id == job.id
+        ended = cancel_webhook_job.sync_detailed(workspace, endpoint, job.id, client=client)
+        if ended.status_code != 409:
+            break
+    assert parsed("cancelWebhookJob", ended, 200, WebhookJob).id == job.id
+    jobs = parsed("listWebhookJobs", list_webhook_jobs.sync_detailed(workspace, endpoint, client=client), 200, WebhookJobList).jobs
+    assert any(one.id == again.id for one in jobs)
+    with_bodies = list_events.sync_detailed(workspace, client=client, event_type=WebhookEventType.WEBHOOK_TEST, include=ListEventsInclude.BODY)
+    assert any(one.id == sent.event_id and one.body for one in parsed("listEvents", with_bodies, 200, EventPage).events)
+    event = parsed("getEvent", get_event.sync_detailed(workspace, sent.event_id, client=client), 200, EventDetails)
+    assert event.deliveries[0].id == sent.delivery_id
+
+
 def main() -> None:
     stack = json.loads(os.environ["CLIENT_STACK"])
     workspace = uuid.UUID(stack["workspaceId"])
@@ -323,30 +350,7 @@ def main() -> None:
     assert parsed("rotateWebhookSecret", rotated, 200, WebhookSecret).signatures == 2
     activated = activate_webhook_secret.sync_detailed(workspace, endpoint.id, client=client)
     assert parsed("activateWebhookSecret", activated, 200, WebhookSecretActivated).activated
-    sent = parsed("testWebhookEndpoint", test_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client), 201, WebhookTestSent)
-    log = list_deliveries.sync_detailed(workspace, client=client, endpoint_id=endpoint.id)
-    assert [one.id for one in parsed("listDeliveries", log, 200, DeliveryPage).deliveries] == [sent.delivery_id]
-    one = get_delivery.sync_detailed(workspace, sent.delivery_id, client=client)
-    assert parsed("getDelivery", one, 200, DeliveryDetails).headers[0].value == "application/json"
-    again = parsed("retryDelivery", retry_delivery.sync_detailed(workspace, sent.delivery_id, client=client), 201, WebhookJob)
-    assert again.delivery_id == sent.delivery_id
-    # The service may do a job before it is cancelled.
-    for minutes in range(60):
-        since = datetime.datetime.now(datetime.UTC) - datetime.timedelta(minutes=minutes + 1)
-        replay = WebhookJobRequest(WebhookJobRequestWhat.REPLAY, since)
-        job = parsed("requestWebhookJob", request_webhook_job.sync_detailed(workspace, endpoint.id, client=client, body=replay), 201, WebhookJob)
-        read_job = get_webhook_job.sync_detailed(workspace, endpoint.id, job.id, client=client)
-        assert parsed("getWebhookJob", read_job, 200, WebhookJob).id == job.id
-        ended = cancel_webhook_job.sync_detailed(workspace, endpoint.id, job.id, client=client)
-        if ended.status_code != 409:
-            break
-    assert parsed("cancelWebhookJob", ended, 200, WebhookJob).id == job.id
-    jobs = parsed("listWebhookJobs", list_webhook_jobs.sync_detailed(workspace, endpoint.id, client=client), 200, WebhookJobList).jobs
-    assert any(one.id == again.id for one in jobs)
-    with_bodies = list_events.sync_detailed(workspace, client=client, event_type=WebhookEventType.WEBHOOK_TEST, include=ListEventsInclude.BODY)
-    assert any(one.id == sent.event_id and one.body for one in parsed("listEvents", with_bodies, 200, EventPage).events)
-    event = parsed("getEvent", get_event.sync_detailed(workspace, sent.event_id, client=client), 200, EventDetails)
-    assert event.deliveries[0].id == sent.delivery_id
+    deliver_again(client, workspace, endpoint.id)
     deleted = delete_webhook_endpoint.sync_detailed(workspace, endpoint.id, client=client)
     parsed("deleteWebhookEndpoint", deleted, 204, object)
 

@@ -92,9 +92,10 @@ async function main(): Promise<void> {
   const active = await client.GET("/service/api/v1/workspaces/{workspaceId}/users", {
     params: { path: workspace, query: { status: "active", search: stack.email } },
   });
-  if (printed("listUsers", active, 200).users[0].id !== stack.userId) throw new Error("the user is expected");
+  if (printed("listUsers", active, 200).users[0]?.id !== stack.userId) throw new Error("the user is expected");
   const teams = await client.GET("/service/api/v1/workspaces/{workspaceId}/teams", { params: { path: workspace } });
   const [team] = printed("listTeams", teams, 200).teams;
+  if (!team) throw new Error("a team is expected");
   const oneTeam = await client.GET("/service/api/v1/workspaces/{workspaceId}/teams/{teamId}", {
     params: { path: { ...workspace, teamId: team.id } },
   });
@@ -232,32 +233,34 @@ async function main(): Promise<void> {
   if (printed("rotateWebhookSecret", rotated, 200).signatures !== 2) throw new Error("two secrets are expected");
   const activated = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/activate-secret", { params: ofEndpoint });
   if (!printed("activateWebhookSecret", activated, 200).activated) throw new Error("the next secret is expected to be active");
-  const sent = printed("testWebhookEndpoint", await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/test", { params: ofEndpoint }), 201);
-  const log = await client.GET("/service/api/v1/workspaces/{workspaceId}/deliveries", { params: { path: workspace, query: { endpointId: endpoint.id } } });
-  if (printed("listDeliveries", log, 200).deliveries[0]?.id !== sent.deliveryId) throw new Error("the delivery is expected");
-  const ofDelivery = { path: { ...workspace, deliveryId: sent.deliveryId } };
-  const delivery = printed("getDelivery", await client.GET("/service/api/v1/workspaces/{workspaceId}/deliveries/{deliveryId}", { params: ofDelivery }), 200);
-  if (delivery.headers[0]?.value !== "application/json") throw new Error("the content type is expected");
-  const retry = printed("retryDelivery", await client.POST("/service/api/v1/workspaces/{workspaceId}/deliveries/{deliveryId}/retry", { params: ofDelivery }), 201);
-  if (retry.deliveryId !== sent.deliveryId) throw new Error("the job is expected to name its delivery");
-  // The service may do a job before it is cancelled.
-  for (let minutes = 1; ; minutes += 1) {
-    const since = new Date(Date.now() - minutes * 60_000).toISOString();
-    const asked = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/jobs", { params: ofEndpoint, body: { what: "REPLAY", since } });
-    const ofJob = { path: { ...ofEndpoint.path, jobId: printed("requestWebhookJob", asked, 201).id } };
-    const job = await client.GET("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/jobs/{jobId}", { params: ofJob });
-    if (printed("getWebhookJob", job, 200).what !== "REPLAY") throw new Error("a replay is expected");
-    const ended = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/jobs/{jobId}/cancel", { params: ofJob });
-    if (ended.response.status === 409 && minutes < 60) continue;
-    if (printed("cancelWebhookJob", ended, 200).state !== "CANCELLED") throw new Error("the job is expected to be cancelled");
-    break;
+  {
+    const sent = printed("testWebhookEndpoint", await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/test", { params: ofEndpoint }), 201);
+    const log = await client.GET("/service/api/v1/workspaces/{workspaceId}/deliveries", { params: { path: workspace, query: { endpointId: endpoint.id } } });
+    if (printed("listDeliveries", log, 200).deliveries[0]?.id !== sent.deliveryId) throw new Error("the delivery is expected");
+    const ofDelivery = { path: { ...workspace, deliveryId: sent.deliveryId } };
+    const delivery = printed("getDelivery", await client.GET("/service/api/v1/workspaces/{workspaceId}/deliveries/{deliveryId}", { params: ofDelivery }), 200);
+    if (delivery.headers[0]?.value !== "application/json") throw new Error("the content type is expected");
+    const retry = printed("retryDelivery", await client.POST("/service/api/v1/workspaces/{workspaceId}/deliveries/{deliveryId}/retry", { params: ofDelivery }), 201);
+    if (retry.deliveryId !== sent.deliveryId) throw new Error("the job is expected to name its delivery");
+    // The service may do a job before it is cancelled.
+    for (let minutes = 1; ; minutes += 1) {
+      const since = new Date(Date.now() - minutes * 60_000).toISOString();
+      const asked = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/jobs", { params: ofEndpoint, body: { what: "REPLAY", since } });
+      const ofJob = { path: { ...ofEndpoint.path, jobId: printed("requestWebhookJob", asked, 201).id } };
+      const job = await client.GET("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/jobs/{jobId}", { params: ofJob });
+      if (printed("getWebhookJob", job, 200).what !== "REPLAY") throw new Error("a replay is expected");
+      const ended = await client.POST("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/jobs/{jobId}/cancel", { params: ofJob });
+      if (ended.response.status === 409 && minutes < 60) continue;
+      if (printed("cancelWebhookJob", ended, 200).state !== "CANCELLED") throw new Error("the job is expected to be cancelled");
+      break;
+    }
+    const jobs = printed("listWebhookJobs", await client.GET("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/jobs", { params: ofEndpoint }), 200);
+    if (!jobs.jobs.some((found) => found.id === retry.id)) throw new Error("the retry is expected");
+    const recorded = await client.GET("/service/api/v1/workspaces/{workspaceId}/events", { params: { path: workspace, query: { eventType: "webhook.test", include: "body" } } });
+    if (!printed("listEvents", recorded, 200).events.some((found) => found.id === sent.eventId && found.body)) throw new Error("the event is expected");
+    const event = await client.GET("/service/api/v1/workspaces/{workspaceId}/events/{eventId}", { params: { path: { ...workspace, eventId: sent.eventId } } });
+    if (printed("getEvent", event, 200).deliveries[0]?.id !== sent.deliveryId) throw new Error("its delivery is expected");
   }
-  const jobs = printed("listWebhookJobs", await client.GET("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}/jobs", { params: ofEndpoint }), 200);
-  if (!jobs.jobs.some((found) => found.id === retry.id)) throw new Error("the retry is expected");
-  const recorded = await client.GET("/service/api/v1/workspaces/{workspaceId}/events", { params: { path: workspace, query: { eventType: "webhook.test", include: "body" } } });
-  if (!printed("listEvents", recorded, 200).events.some((found) => found.id === sent.eventId && found.body)) throw new Error("the event is expected");
-  const event = await client.GET("/service/api/v1/workspaces/{workspaceId}/events/{eventId}", { params: { path: { ...workspace, eventId: sent.eventId } } });
-  if (printed("getEvent", event, 200).deliveries[0]?.id !== sent.deliveryId) throw new Error("its delivery is expected");
   printed("deleteWebhookEndpoint", await client.DELETE("/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}", { params: ofEndpoint }), 204);
 
   const lead = await visitor.POST("/api/v1/leadscout/campaign-leads", {

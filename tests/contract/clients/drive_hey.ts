@@ -77,8 +77,9 @@ async function main(): Promise<void> {
   if (printed("getUser", user, 200).email !== stack.email) throw new Error("another user is expected");
 
   const active = await api.listUsers({ client, path: workspace, query: { status: "active", search: stack.email } });
-  if (printed("listUsers", active, 200).users[0].id !== stack.userId) throw new Error("the user is expected");
+  if (printed("listUsers", active, 200).users[0]?.id !== stack.userId) throw new Error("the user is expected");
   const [team] = printed("listTeams", await api.listTeams({ client, path: workspace }), 200).teams;
+  if (!team) throw new Error("a team is expected");
   const oneTeam = await api.getTeam({ client, path: { ...workspace, teamId: team.id } });
   if (printed("getTeam", oneTeam, 200).members.length === 0) throw new Error("members are expected");
 
@@ -186,31 +187,33 @@ async function main(): Promise<void> {
   if (printed("rotateWebhookSecret", rotated, 200).signatures !== 2) throw new Error("two secrets are expected");
   const activated = printed("activateWebhookSecret", await api.activateWebhookSecret(ofEndpoint), 200);
   if (!activated.activated) throw new Error("the next secret is expected to be active");
-  const sent = printed("testWebhookEndpoint", await api.testWebhookEndpoint(ofEndpoint), 201);
-  const log = await api.listDeliveries({ client, path: workspace, query: { endpointId: endpoint.id } });
-  if (printed("listDeliveries", log, 200).deliveries[0]?.id !== sent.deliveryId) throw new Error("the delivery is expected");
-  const ofDelivery = { client, path: { ...workspace, deliveryId: sent.deliveryId } };
-  const delivery = printed("getDelivery", await api.getDelivery(ofDelivery), 200);
-  if (delivery.headers[0]?.value !== "application/json") throw new Error("the content type is expected");
-  const retry = printed("retryDelivery", await api.retryDelivery(ofDelivery), 201);
-  if (retry.deliveryId !== sent.deliveryId) throw new Error("the job is expected to name its delivery");
-  // The service may do a job before it is cancelled.
-  for (let minutes = 1; ; minutes += 1) {
-    const since = new Date(Date.now() - minutes * 60_000).toISOString();
-    const asked = printed("requestWebhookJob", await api.requestWebhookJob({ ...ofEndpoint, body: { what: "REPLAY", since } }), 201);
-    const ofJob = { client, path: { ...ofEndpoint.path, jobId: asked.id } };
-    if (printed("getWebhookJob", await api.getWebhookJob(ofJob), 200).what !== "REPLAY") throw new Error("a replay is expected");
-    const ended = await api.cancelWebhookJob(ofJob);
-    if (ended.response?.status === 409 && minutes < 60) continue;
-    if (printed("cancelWebhookJob", ended, 200).state !== "CANCELLED") throw new Error("the job is expected to be cancelled");
-    break;
+  {
+    const sent = printed("testWebhookEndpoint", await api.testWebhookEndpoint(ofEndpoint), 201);
+    const log = await api.listDeliveries({ client, path: workspace, query: { endpointId: endpoint.id } });
+    if (printed("listDeliveries", log, 200).deliveries[0]?.id !== sent.deliveryId) throw new Error("the delivery is expected");
+    const ofDelivery = { client, path: { ...workspace, deliveryId: sent.deliveryId } };
+    const delivery = printed("getDelivery", await api.getDelivery(ofDelivery), 200);
+    if (delivery.headers[0]?.value !== "application/json") throw new Error("the content type is expected");
+    const retry = printed("retryDelivery", await api.retryDelivery(ofDelivery), 201);
+    if (retry.deliveryId !== sent.deliveryId) throw new Error("the job is expected to name its delivery");
+    // The service may do a job before it is cancelled.
+    for (let minutes = 1; ; minutes += 1) {
+      const since = new Date(Date.now() - minutes * 60_000).toISOString();
+      const asked = printed("requestWebhookJob", await api.requestWebhookJob({ ...ofEndpoint, body: { what: "REPLAY", since } }), 201);
+      const ofJob = { client, path: { ...ofEndpoint.path, jobId: asked.id } };
+      if (printed("getWebhookJob", await api.getWebhookJob(ofJob), 200).what !== "REPLAY") throw new Error("a replay is expected");
+      const ended = await api.cancelWebhookJob(ofJob);
+      if (ended.response?.status === 409 && minutes < 60) continue;
+      if (printed("cancelWebhookJob", ended, 200).state !== "CANCELLED") throw new Error("the job is expected to be cancelled");
+      break;
+    }
+    const { jobs } = printed("listWebhookJobs", await api.listWebhookJobs(ofEndpoint), 200);
+    if (!jobs.some((found) => found.id === retry.id)) throw new Error("the retry is expected");
+    const recorded = await api.listEvents({ client, path: workspace, query: { eventType: "webhook.test", include: "body" } });
+    if (!printed("listEvents", recorded, 200).events.some((found) => found.id === sent.eventId && found.body)) throw new Error("the event is expected");
+    const event = printed("getEvent", await api.getEvent({ client, path: { ...workspace, eventId: sent.eventId } }), 200);
+    if (event.deliveries[0]?.id !== sent.deliveryId) throw new Error("its delivery is expected");
   }
-  const { jobs } = printed("listWebhookJobs", await api.listWebhookJobs(ofEndpoint), 200);
-  if (!jobs.some((found) => found.id === retry.id)) throw new Error("the retry is expected");
-  const recorded = await api.listEvents({ client, path: workspace, query: { eventType: "webhook.test", include: "body" } });
-  if (!printed("listEvents", recorded, 200).events.some((found) => found.id === sent.eventId && found.body)) throw new Error("the event is expected");
-  const event = printed("getEvent", await api.getEvent({ client, path: { ...workspace, eventId: sent.eventId } }), 200);
-  if (event.deliveries[0]?.id !== sent.deliveryId) throw new Error("its delivery is expected");
   printed("deleteWebhookEndpoint", await api.deleteWebhookEndpoint(ofEndpoint), 204);
 
   const lead = await api.createCampaignLead({
