@@ -103,6 +103,12 @@ def before_call(context, case, kwargs):
     # Only the spare key ends: without the key of this run every response would be 403.
     if case.method.upper() in ("DELETE", "PATCH") and is_uuid(path.get("keyId")):
         path["keyId"] = MADE["keyId"]
+    # Schemathesis takes the id of a job in a response for that of the endpoint. Only ids of jobs have the version 5.
+    if is_uuid(path.get("endpointId")) and uuid.UUID(path["endpointId"]).version == 5:
+        path["endpointId"] = MADE["endpointId"]
+    # Other jobs may be done, and then cannot be cancelled.
+    if case.operation.label.endswith("/cancel") and is_uuid(path.get("jobId")):
+        path["jobId"] = MADE["jobId"]
     # Only spare endpoints are deleted and disabled: other requests need one that is enabled.
     if is_uuid(path.get("endpointId")):
         verbs = {"DELETE": "deletedEndpointId", "POST": "disabledEndpointId"}

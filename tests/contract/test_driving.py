@@ -30,7 +30,8 @@ def drive(folder, command, cellphone, without=frozenset()):
     }
     called = run(command, folder, CLIENT_STACK=json.dumps(stack)).split()
     wanted = [operation["operationId"] for _, method, operation, _ in operations() if method not in without]
-    assert sorted(called) == sorted(wanted)
+    # A program may repeat a call.
+    assert sorted(set(called)) == sorted(wanted)
 
 
 def test_openapi_python_client(clients):
