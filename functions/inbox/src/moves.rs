@@ -33,7 +33,7 @@ pub(crate) async fn process(
         let Some(contact) = invocation.store.reached_contact(origin.workspace, old).await? else {
             return Ok(Processed::Dropped("nobody has the old number or user id"));
         };
-        if is_another(&contact, old, at) {
+        if is_another(&contact, &moved) {
             return Ok(Processed::Dropped("the contact was made after the move, so it is another customer"));
         }
         let request = invocation.store.ids().next().to_string();
@@ -50,11 +50,13 @@ pub(crate) async fn process(
 }
 
 /// Whether the old number found a contact that was made after the customer left that number: somebody else has the
-/// number by now. A user id is never given to somebody else.
-fn is_another(contact: &Contact, old: &Reached, at: Timestamp) -> bool {
-    let is_same_user = old.user_id.as_ref().is_some_and(|id| contact.user_ids.has(id));
+/// number by now. A user id is never given to somebody else. A contact that has the new number, too, is the customer's: it was
+/// made when a tenant dialled that number, and the customer's earlier contact became part of it.
+fn is_another(contact: &Contact, moved: &Move<'_>) -> bool {
+    let is_same_user = moved.from.user_id.as_ref().is_some_and(|id| contact.user_ids.has(id));
     // The provider's times are whole seconds.
-    contact.created_at.since(at) >= Duration::from_secs(1) && !is_same_user
+    let is_later = contact.created_at.since(moved.at) >= Duration::from_secs(1);
+    is_later && !is_same_user && !contact.is_reached_at(moved.to)
 }
 
 /// Another contact has the new number or user id. If it is the same customer, the move waits for the merge. Otherwise both

@@ -344,6 +344,15 @@ impl Simulation {
         own.filter(is_holder).filter_map(id).collect()
     }
 
+    /// Whether this contact's own number is the customer's.
+    fn shows_number(&self, tenant: &Tenant, contact: &str, customer: &Customer) -> bool {
+        let pk = format!("{}#C#{contact}", tenant.workspace);
+        let rows = self.world.db.rows_from(Table::Contacts, "C");
+        let row = rows.iter().find(|row| text(&row["pk"]) == Some(&pk));
+        let number = row.and_then(|row| text(&row["cellphone"])).map(canonical);
+        number.is_some_and(|number| number == customer.phone.provider)
+    }
+
     /// What a customer wrote is with one contact, in order, and where it answers something.
     pub(crate) async fn check_customers(&self, tenant: &Tenant, messages: &[Value]) {
         let customers = tenant.ledger.borrow().customers.clone();
@@ -351,14 +360,17 @@ impl Simulation {
             let holders = self.holders(tenant, customer);
             let by_number = Customer { user: None, ..customer.clone() };
             let by_number = self.holders(tenant, &by_number);
+            // A contact can also have a number under which only the provider knows it. No search finds it by that one.
+            let shown: Vec<String> =
+                by_number.iter().filter(|id| self.shows_number(tenant, id, customer)).cloned().collect();
             if by_number.len() > 1 {
                 self.breaks(format!("{:?} is the number of {by_number:?}", customer.phone));
             }
             for number in customer.phone.forms() {
                 let query = [("search", number.as_str())];
                 let found = self.pages_of("contacts", tenant.event("contacts-list.json"), &query).await;
-                if found != by_number {
-                    self.breaks(format!("a search for {number} finds {found:?}, it is {by_number:?}"));
+                if found != shown {
+                    self.breaks(format!("a search for {number} finds {found:?}, it is {shown:?}"));
                 }
             }
             if !customer.is_one {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::choices::{Choice, ChoiceScope, ChoiceSource, Chooser, Chosen};
-use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Reached};
+use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Reached, WaId};
 use harness::{Fault, OptedOut, TestClock, World, trips};
 use serde_json::{Value, json};
 use store::{Image, Table};
@@ -232,6 +232,23 @@ async fn a_contact_that_was_made_after_the_move_is_another_customer() {
     let change = Change { from: "14155550777", to: "14155550778", previous_user_id: "US.1", ..NUMBER };
     site.moves(&[&change]).await;
     assert_eq!(site.ids(&bob).await.0, "14155550778");
+}
+
+#[tokio::test]
+async fn a_contact_that_was_made_after_the_move_for_the_new_number_gives_the_old_one_up() {
+    let site = Site::start().await;
+    site.world.db.clock().advance(2 * DAY);
+    // The earlier contact of the customer became part of it, with the old number.
+    let change = |contact: &mut Contact| {
+        contact.cellphone = Cellphone::parse(&format!("+{NEW}")).ok();
+        contact.wa_id = WaId::parse(OLD).ok();
+        contact.user_ids = World::user_ids("US.2");
+    };
+    let ana = site.world.contact(change).await;
+    assert_eq!(site.holder(OLD, "").await, Some(ana.id));
+    site.moves(&[&Change { previous_user_id: "US.1", user_id: "US.2", ..NUMBER }]).await;
+    assert_eq!(site.ids(&ana).await, (NEW.to_owned(), "US.2".to_owned()));
+    assert_eq!((site.contact(&ana).await.wa_id, site.holder(OLD, "").await), (None, None));
 }
 
 #[tokio::test]
