@@ -93,7 +93,7 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     call.request.query().only(&mut form, &[]);
     let id = call.request.path_id(&mut form, "eventId", EventId::parse);
     let id = form.finish(id)?;
-    let details = admin::event_details::<ApiError>(call.store(), call.workspace(), id).await?;
-    let body = text(details.event.body.clone());
+    let mut details = admin::event_details::<ApiError>(call.store(), call.workspace(), id).await?;
+    let body = text(std::mem::take(&mut details.event.body));
     Reply::list(&view::event_details(&details, &body))
 }

@@ -230,13 +230,11 @@ fn states_shown_as(
     states.filter(|state| Delivery { state: *state, ..any.clone() }.shown(endpoint) == shown).collect()
 }
 
-/// A delivery with its attempts, and its endpoint unless it was deleted.
+/// A delivery with its attempts.
 #[derive(Clone, Debug)]
 pub struct DeliveryDetails {
-    /// The delivery.
-    pub delivery: Delivery,
-    /// Its endpoint.
-    pub endpoint: Option<WebhookEndpoint>,
+    /// The delivery and its endpoint.
+    pub found: FoundDelivery,
     /// The attempts, in order.
     pub attempts: Vec<Attempt>,
 }
@@ -253,7 +251,7 @@ where
     let found = store.delivery_with_attempts(workspace, id);
     let (found, endpoint) = try_join(found, store.endpoint(workspace, id.endpoint)).await?;
     let (delivery, attempts) = found.ok_or(Refused::UnknownDelivery(id))?;
-    Ok(DeliveryDetails { delivery, endpoint, attempts })
+    Ok(DeliveryDetails { found: (delivery, endpoint), attempts })
 }
 
 /// A recorded event with its deliveries.

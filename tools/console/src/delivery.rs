@@ -142,16 +142,16 @@ async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> 
 async fn show(console: &Console, one: &OneDelivery, with_body: bool) -> Result<View> {
     let (store, workspace) = (&console.store, console.workspace(&one.within).await?.id);
     let details = admin::delivery_details::<Refusal>(store, workspace, one.delivery).await?;
-    let DeliveryDetails { delivery, endpoint, attempts } = details;
+    let DeliveryDetails { found, attempts } = details;
+    let (delivery, endpoint) = &found;
     let body = match with_body {
         true => store.recorded_event(delivery.slot.workspace, delivery.event).await?.map(|event| event.body),
         false => None,
     };
     let because = delivery.because(endpoint.as_ref());
-    let failures = delivery.failures;
-    let details = view(&(delivery, endpoint))
+    let details = view(&found)
         .optional("because", "because", because)
-        .json("failures", failures)
+        .json("failures", delivery.failures)
         .json("attemptLog", attempts.iter().map(attempt_view).collect::<Vec<_>>())
         .lines("log", attempts.iter().flat_map(attempt_lines));
     // Only `--body` requests the body. Without it, this row is absent.

@@ -1,15 +1,13 @@
 //! The function's table of routes is that of the template and of openapi.yaml, and each route needs its scope.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use deliveries::ROUTES;
 use domain::{DeliveryId, EndpointId, EventId, EventType, JobId, Scopes, SelfService};
-use harness::GatewayEvent;
+use harness::{GatewayEvent, assert_described, assert_routed};
 
 use crate::{Log, code, delivery_of, unknown_endpoint};
 
-const BELOW: &str = "/service/api/v1/workspaces/{workspaceId}";
 const FILES: [&str; 10] =
     ["list", "get", "retry", "jobs", "request-job", "job", "cancel-job", "test", "events", "event"];
 
@@ -54,41 +52,12 @@ impl Log {
 
 #[test]
 fn openapi_describes_these_routes_with_their_scopes() {
-    let api = local::reference::as_json();
-    let mut described = BTreeSet::new();
-    for (path, item) in api["paths"].as_object().unwrap() {
-        let Some(path) = path.strip_prefix(BELOW).filter(|path| ROUTES.iter().any(|(_, own, _)| own == path))
-        else {
-            continue;
-        };
-        for (method, operation) in item.as_object().unwrap() {
-            let Some(scope) = operation["x-scope"].as_str() else { continue };
-            described.insert((method.to_uppercase(), path.to_owned(), scope.to_owned()));
-            let text = operation["description"].as_str().unwrap();
-            assert!(text.contains(&format!("`{scope}`")), "{text}");
-        }
-    }
-    let named = ROUTES.map(|(method, path, scope)| {
-        let allowed = domain::Scope::NAMES
-            .iter()
-            .copied()
-            .filter(|name| *name != "*" && Scopes::parse([*name]).is_ok_and(|scopes| scopes.allow(scope)));
-        (method.to_owned(), path.to_owned(), allowed.collect::<String>())
-    });
-    assert_eq!(described, BTreeSet::from(named));
+    assert_described(&local::reference::as_json(), &ROUTES);
 }
 
 #[test]
 fn the_template_routes_these_paths_to_the_function() {
-    let template = include_str!("../../../../template.yaml");
-    let (_, function) = template.split_once("\n  DeliveriesFunction:\n").unwrap();
-    let (function, _) = function.split_once("\n  DeliveriesLogGroup:\n").unwrap();
-    let after = |line: &str, name: &str| line.trim().strip_prefix(name).map(str::to_owned);
-    let methods = function.lines().filter_map(|line| after(line, "Method: "));
-    let paths = function.lines().filter_map(|line| after(line, &format!("Path: {BELOW}")));
-    let routed: BTreeSet<(String, String)> = methods.zip(paths).collect();
-    let named = ROUTES.map(|(method, path, _)| (method.to_owned(), path.to_owned()));
-    assert_eq!(routed, BTreeSet::from(named));
+    assert_routed(include_str!("../../../../template.yaml"), "Deliveries", &ROUTES);
 }
 
 #[tokio::test]

@@ -88,14 +88,14 @@ pub struct DeliveryDetailsView {
 /// A delivery with its attempts. `url` is that of the endpoint at present. A header without a value is a secret, or made anew by
 /// each attempt.
 pub fn delivery_details(details: &DeliveryDetails) -> DeliveryDetailsView {
-    let DeliveryDetails { delivery: of, endpoint, attempts } = details;
+    let (of, endpoint) = &details.found;
     let content_type = ("content-type", Some("application/json".to_owned()));
     let headers = [content_type].into_iter().chain(signature::shown(of.event));
     DeliveryDetailsView {
         url: endpoint.as_ref().map(|endpoint| endpoint.url.as_str().to_owned()),
-        delivery: delivery(&(of.clone(), endpoint.clone())),
+        delivery: delivery(&details.found),
         headers: headers.map(|(name, value)| HeaderView { name, value }).collect(),
-        attempt_log: attempts.iter().map(attempt).collect(),
+        attempt_log: details.attempts.iter().map(attempt).collect(),
     }
 }
 

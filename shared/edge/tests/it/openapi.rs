@@ -684,13 +684,11 @@ fn delivery_with_all() -> Value {
 }
 
 fn delivery_details() -> Value {
-    let (delivery, endpoint) = delivery();
     let outcome = AttemptOutcome::Answered { status: 503, retry_after: Some(std::time::Duration::ZERO) };
     let took = std::time::Duration::ZERO;
     let attempt = Attempt { number: 1, at: moment(), took, outcome, answer: b"no".to_vec() };
     let mut shown = with_all(json!(view::delivery_details(&DeliveryDetails {
-        delivery,
-        endpoint,
+        found: delivery(),
         attempts: vec![attempt]
     })));
     // The values of the others are secret, or made anew.
