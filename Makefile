@@ -47,7 +47,8 @@ figures: machine-runs ## compare instructions, calls and size of each function w
 
 soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated, a thousand whose template is paused, and 100,000 generated webhooks of the provider
 	@cargo build --workspace --all-targets --locked
-	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole -- leads_outlive leads_wait_while
+	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_outlive
+	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_wait_while
 	@SOAK_WEBHOOKS=100000 cargo test --locked --workspace --test it no_webhook_stops
 
 simulate: machine-runs ## run simulated worlds of 10,000 seeds (FROM=4000 SEEDS=6000 runs others, SEED=... replays one step by step, SAFEGUARDS=1 removes safeguards)
