@@ -160,7 +160,8 @@ LEADING_KEYS = {
     | {"*#A#*", "*#C#*", "*#D#*", "*#I#*", "*#M#*", "*#P#*", "*#T#*", "*#U#*", "*#X#*", "*#Z#*"},
     ("inbox", "secrets"): {"*#L#*"} | PERSON_KEY,
     ("inbox", "workspaces"): {
-        "00000000-0000-0000-0000-000000000000#LC#*", "00000000-0000-0000-0000-000000000000#BA#*", "*#L", "*#M", "*#MN", "*#OK", "*#W",
+        "00000000-0000-0000-0000-000000000000#LC#*", "00000000-0000-0000-0000-000000000000#BA#*", "*#BA", "*#L", "*#LS", "*#M", "*#MN",
+        "*#OK", "*#W",
     }
     | {"*#C#*", "*#P#*", "*#U#*"}
     | PERSON_KEY,
@@ -479,7 +480,10 @@ RELAYED = {
         {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"Keys": {"sk": {"S": ["L"]}}}},
         {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["optOut"]}}}},
     ],
-    "workspaces": [{"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["endpoint"]}}}}],
+    "workspaces": [
+        {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["endpoint"]}}}},
+        {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["lineState", "accountReport"]}}}},
+    ],
 }
 
 

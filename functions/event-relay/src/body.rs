@@ -28,6 +28,8 @@ pub(crate) async fn body(
         }
         About::Message(message) => view::event_body(event, &view::message(message))?,
         About::Lead(lead) => view::event_body(event, &view::lead(lead))?,
+        About::Line(line) => view::event_body(event, &view::line_state(line))?,
+        About::Account(account) => view::event_body(event, &view::account_report(account))?,
         About::Endpoint(endpoint) => match endpoint.state {
             EndpointState::Disabled { since, reason } => {
                 view::event_body(event, &view::endpoint_disabled(endpoint, since, reason))?

@@ -6,6 +6,7 @@ use aws_lambda_events::dynamodb::EventRecord;
 use domain::choices::Held;
 use domain::contact::conflict::Conflict;
 use domain::message::SentBy;
+use domain::settings::reported::{AccountReport, LineState};
 use domain::webhook::pace::Pace;
 use domain::{
     ChoiceScope, Choices, Contact, ContactId, Conversation, ConversationStatus, EndpointState, Event,
@@ -71,6 +72,10 @@ pub(crate) enum About {
     Lead(Box<Lead>),
     /// The choices of a number or a user id, and the one that changed.
     Choice(Box<Choices>, ChoiceScope, Held),
+    /// What the provider says about a line.
+    Line(Box<LineState>),
+    /// What the provider says about a business account.
+    Account(Box<AccountReport>),
     /// A webhook endpoint that was disabled or fails.
     Endpoint(Box<WebhookEndpoint>),
 }
@@ -93,6 +98,8 @@ impl EventChange {
             About::Message(message) => *message.conversation.as_uuid(),
             About::Lead(lead) => *lead.id.as_uuid(),
             About::Choice(choices, ..) => choices.subject(),
+            About::Line(line) => line.entity(),
+            About::Account(account) => account.entity(),
             About::Endpoint(endpoint) => *endpoint.id.as_uuid(),
         }
     }
@@ -192,6 +199,8 @@ impl BatchWork {
             }
             Some(Image::Asked(lane)) => self.wake(lane),
             Some(Image::Choices(choices)) => self.changes.extend(of_choices(None, &choices)),
+            Some(Image::LineState(line)) => self.changes.push(of_line(line)),
+            Some(Image::AccountReport(account)) => self.changes.push(of_account(account)),
             Some(Image::Media(..) | Image::Merged(..) | Image::Endpoint(_)) | None => {}
         }
     }
@@ -259,6 +268,8 @@ fn modified(images: (Image, Image)) -> Vec<EventChange> {
             }
         },
         (Image::Choices(old), Image::Choices(new)) => of_choices(Some(&old), &new),
+        (Image::LineState(old), Image::LineState(new)) if new.differs(&old) => vec![of_line(new)],
+        (Image::AccountReport(old), Image::AccountReport(new)) if new.differs(&old) => vec![of_account(new)],
         (Image::Endpoint(old), Image::Endpoint(new)) => of_endpoint(&old, new).into_iter().collect(),
         _ => vec![],
     }
@@ -320,6 +331,19 @@ fn of_choices(old: Option<&Choices>, choices: &Choices) -> Vec<EventChange> {
         EventChange::new(event, About::Choice(Box::new(choices.clone()), scope.clone(), *held))
     };
     choices.events_after(old).map(of_scope).collect()
+}
+
+fn of_line(line: Box<LineState>) -> EventChange {
+    let LineState { workspace_id, version, updated_at, .. } = *line;
+    let event = Event::of_change(EventType::LineUpdated, workspace_id, &line.entity(), version, updated_at);
+    EventChange::new(event, About::Line(line))
+}
+
+fn of_account(account: Box<AccountReport>) -> EventChange {
+    let AccountReport { workspace_id, version, updated_at, .. } = *account;
+    let event =
+        Event::of_change(EventType::AccountUpdated, workspace_id, &account.entity(), version, updated_at);
+    EventChange::new(event, About::Account(account))
 }
 
 /// The event of an endpoint that was disabled, or whose failures are now reported. The id of the second is derived from the

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! piece -> line -> workspace -> item by item: status | message | preference -> what to queue again, and when
+//!       -> account  -> what is known of it, or of one of its lines, in each workspace that has a line of it
 //!       -> template -> its new status; what else changed is read from the provider
 //! ```
 //!
 //! The provider repeats its webhooks for seven days, in any order, and the queue repeats its messages. So every
 //! item is processed exactly once by the provider's id of it, and every step can be repeated.
 
+mod accounts;
 mod corrections;
 mod files;
 mod invocation;

@@ -1,4 +1,4 @@
-//! One piece: which line, template or other change it is about.
+//! One piece: which line, account, template or other change it is about.
 
 use provider::webhook::{Piece, Subject, read, unmapped};
 use queue::Inbound;
@@ -6,7 +6,7 @@ use store::StoreError;
 use tokio::time::timeout_at;
 
 use crate::invocation::Invocation;
-use crate::{line, templates};
+use crate::{accounts, line, templates};
 
 /// Why a piece is not done.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +35,7 @@ async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), S
             line::process(invocation, inbound, &line, items).await
         }
         Subject::Template(event) => templates::process(invocation, inbound, &event).await.map(drop),
+        Subject::Account(event) => accounts::process(invocation, inbound, &event).await,
         Subject::Ignored => {
             tracing::info!(account, field, "a change of a kind that the service does not need");
             invocation.counted.items_dropped.add(1);

@@ -4,6 +4,7 @@
 pub mod line;
 pub mod names;
 pub mod onboarding;
+pub mod reported;
 pub mod template;
 pub mod user;
 pub mod workspace;

@@ -4,6 +4,7 @@
 mod access;
 mod deliveries;
 mod received;
+mod reported;
 mod template;
 mod template_content;
 mod webhooks;
@@ -18,6 +19,9 @@ pub use deliveries::{
     JobsView, RecordedEventView, SentTestView, delivery, delivery_details, event, event_details, sent_test,
 };
 pub use received::{CardView, ContentView, OrderItemView, ProviderErrorView, ReferredProductView};
+pub use reported::{
+    AccountReportView, LineStateView, NoticeView, RestrictionView, account_report, line_state,
+};
 pub use template::{
     ProblemView, TemplatePreviewView, TemplateView, TemplatesView, template, template_preview,
 };

@@ -6,6 +6,6 @@ mod repair;
 
 pub use pieces::{Division, MAX_ID, OtherProduct, Piece, divide};
 pub use read::{
-    Content, Customer, Incoming, Item, MediaFile, Preference, Status, StatusKind, Subject, TEMPLATE_REFUSED,
-    TemplateEvent, TemplateNews, only, read, unmapped,
+    About, AccountEvent, Content, Customer, Incoming, Item, LineName, MediaFile, Preference, Status,
+    StatusKind, Subject, TEMPLATE_REFUSED, TemplateEvent, TemplateNews, only, read, unmapped,
 };

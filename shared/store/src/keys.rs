@@ -301,6 +301,26 @@ pub(crate) fn brand(workspace: WorkspaceId, brand: &BrandId) -> (String, String)
     (lines(workspace), format!("B#{}", brand.as_str()))
 }
 
+/// The partition of the states of the workspace's lines at the provider.
+pub(crate) fn line_states(workspace: WorkspaceId) -> String {
+    format!("{workspace}#LS")
+}
+
+/// The state of a line at the provider, in the partition of [`line_states`].
+pub(crate) fn line_state(workspace: WorkspaceId, channel: &ChannelId) -> (String, String) {
+    (line_states(workspace), channel.as_str().to_owned())
+}
+
+/// The partition of the states of the business accounts of the workspace's lines.
+pub(crate) fn account_reports(workspace: WorkspaceId) -> String {
+    format!("{workspace}#BA")
+}
+
+/// The state of a business account at the provider, in the partition of [`account_reports`].
+pub(crate) fn account_report(workspace: WorkspaceId, account: &BusinessAccountId) -> (String, String) {
+    (account_reports(workspace), account.as_str().to_owned())
+}
+
 /// The claim of a line: the workspace of the deployment that has the line.
 pub(crate) fn line_claim(channel: &ChannelId) -> (String, &'static str) {
     (format!("{PLATFORM}#LC#{}", channel.as_str()), "C")

@@ -7,6 +7,7 @@ mod keywords;
 pub(crate) mod lines;
 pub(crate) mod provider_apps;
 pub(crate) mod remembered;
+pub(crate) mod reported;
 pub(crate) mod teams;
 mod template_list;
 pub(crate) mod templates;

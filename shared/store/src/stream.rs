@@ -5,6 +5,7 @@ pub(crate) mod feed;
 use std::collections::HashMap;
 
 use domain::contact::conflict::Conflict;
+use domain::settings::reported::{AccountReport, LineState};
 use domain::{
     Choices, Contact, ContactId, Conversation, ConversationId, LaneId, Lead, MediaId, Message, Timestamp,
     WebhookEndpoint, WorkspaceId,
@@ -19,6 +20,7 @@ use crate::dynamodb::write::{LAST_REQUEST, request_of};
 use crate::lanes::lead::lead;
 use crate::lanes::person::{ERASURE, MERGE, asked};
 use crate::messages::row::message;
+use crate::settings::reported::{ACCOUNT_REPORT, LINE_STATE};
 use crate::webhooks::endpoints::KIND as ENDPOINT;
 use crate::{StoreError, keys};
 
@@ -45,6 +47,10 @@ pub enum Image {
     Asked(LaneId),
     /// The row of a webhook endpoint.
     Endpoint(Box<WebhookEndpoint>),
+    /// What the provider says about a line.
+    LineState(Box<LineState>),
+    /// What the provider says about a business account.
+    AccountReport(Box<AccountReport>),
     /// What is left of a contact that became part of this one, and when it did.
     Merged(ContactId, Timestamp),
 }
@@ -72,6 +78,8 @@ impl Image {
             "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),
             ERASURE | MERGE => Ok(asked(item)?.map(Self::Asked)),
             ENDPOINT => Ok(Some(Self::Endpoint(Box::new(read(item)?)))),
+            LINE_STATE => Ok(Some(Self::LineState(Box::new(read(item)?)))),
+            ACCOUNT_REPORT => Ok(Some(Self::AccountReport(Box::new(read(item)?)))),
             CHOICES => Ok(Some(Self::Choices(Box::new(choices(item)?)))),
             "plan" => {
                 named(keys::read_messages(text(&item, PK)).map(|(workspace, of)| Self::Plan(workspace, of)))

@@ -13,6 +13,7 @@ mod messages;
 mod opt_outs;
 mod outages;
 mod partial_failures;
+mod reported;
 
 use std::time::Duration;
 

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
+mod accounts;
 mod bodies;
 mod corrections;
 mod files;

@@ -190,7 +190,7 @@ impl Site {
     }
 
     /// The calls of the database since the last time.
-    fn calls(&self) -> Vec<Call> {
+    pub(crate) fn calls(&self) -> Vec<Call> {
         let calls = self.world.db.calls();
         self.world.db.forget_calls();
         calls

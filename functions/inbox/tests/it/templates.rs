@@ -126,10 +126,8 @@ async fn other_changes_are_counted_and_change_nothing() {
     let site = Site::start().await;
     let own = site.world.template(|_| ()).await;
     site.decided("A_NEW_STATUS", 1_767_000_000).await;
-    for field in
-        ["account_update", "phone_number_quality_update", "message_template_quality_update", "account_alerts"]
-    {
-        site.deliver(field, json!({ "event": "DISABLED_UPDATE" })).await;
+    for field in ["message_template_quality_update", "account_update", "account_alerts", "a_new_field"] {
+        site.deliver(field, json!({ "event_of_another_form": "DISABLED_UPDATE" })).await;
     }
     assert_eq!(site.current(&own).await, own);
     let seen: u64 = site.counted.values()["ProviderChangesSeen"].iter().sum();

@@ -51,6 +51,10 @@ pub enum EventType {
     LeadSent,
     /// A lead's first message could not be sent.
     LeadFailed,
+    /// What the provider says of a line changed.
+    LineUpdated,
+    /// What the provider says of a business account changed.
+    AccountUpdated,
     /// A webhook endpoint was disabled. The endpoint itself does not get it.
     WebhookEndpointDisabled,
     /// Every attempt of a webhook endpoint fails for two and a half days. The endpoint itself does not get it.
@@ -80,6 +84,8 @@ words!(
         LeadAccepted: "lead.accepted",
         LeadSent: "lead.sent",
         LeadFailed: "lead.failed",
+        LineUpdated: "line.updated",
+        AccountUpdated: "account.updated",
         WebhookEndpointDisabled: "webhook.endpoint_disabled",
         WebhookEndpointFailing: "webhook.endpoint_failing",
         EventRedacted: "event.redacted",
@@ -107,6 +113,8 @@ impl EventType {
             Self::LeadAccepted => "lead_acceptances",
             Self::LeadSent => "lead_sends",
             Self::LeadFailed => "lead_failures",
+            Self::LineUpdated => "line_updates",
+            Self::AccountUpdated => "account_updates",
             Self::WebhookEndpointDisabled | Self::WebhookEndpointFailing => "webhook_endpoint_updates",
             Self::EventRedacted => "event_redactions",
             Self::WebhookTest => "webhook_tests",

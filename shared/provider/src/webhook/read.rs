@@ -4,6 +4,7 @@
 //! mapped, in the list of ignored leaves, or kept raw. An item without an id or a sender is left out, because nothing can be
 //! done about it.
 
+mod account;
 mod items;
 mod leaves;
 mod message;
@@ -16,6 +17,7 @@ use serde_json::Value;
 
 use crate::webhook::pieces::{ENTRY_TIME, Piece};
 
+pub use account::{About, AccountEvent, LineName};
 pub use items::{
     Content, Customer, Incoming, Item, MediaFile, Preference, Status, StatusKind, Subject, TemplateEvent,
     TemplateNews,
@@ -36,6 +38,12 @@ pub fn read(piece: &Piece) -> Subject {
         | "message_template_components_update"
         | "template_category_update"
         | TEMPLATE_REFUSED => template(piece).map_or(Subject::Other, Subject::Template),
+        "account_update"
+        | "account_alerts"
+        | "account_review_update"
+        | "business_capability_update"
+        | "phone_number_quality_update"
+        | "phone_number_name_update" => account::event(piece).map_or(Subject::Other, Subject::Account),
         field if IGNORED_FIELDS.contains(&field) => Subject::Ignored,
         _ => Subject::Other,
     }

@@ -23,6 +23,7 @@ use domain::message::{MessageType, PricedBy, PricingWord, SentBy};
 use domain::sending::PartError;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
+use domain::settings::reported::{AccountFact, LineFact};
 use domain::settings::template::{
     ContactField, FileKind, ParameterFormat, ParameterValue, SaidBy, TemplateCategory, TemplateStatus,
 };
@@ -122,10 +123,10 @@ ids! {
 }
 fields! {
     Self::parse, as_str =>
-        AttributeCategory AttributeType AuditAction BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
+        AccountFact AttributeCategory AttributeType AuditAction BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice
         ChoiceKind ChoiceSource ConflictReason ConsentStatus ConsentText ContactField ConversationName ConversationStatus DeliveryState
         DisabledReason Email ErasureState EventType ExternalId FileKind FileMissing FileName FileType Forwarded
-        JobState LandingUri Language LeadName LeadState MediaDigest MediaState MergeState MessageBody MessageStatus MessageType
+        JobState LandingUri Language LeadName LineFact LeadState MediaDigest MediaState MergeState MessageBody MessageStatus MessageType
         OpenContent Override ParameterFormat ParameterValue PersonName PricedBy Provider ProviderAppId ProviderUserId
         ReferralField Role SaidBy SelfService SentAs SentBy TemplateCategory TemplateStatus UserStatus WaId WebOrigin;
     Self::parse, expose => ReceiverKey SigningSecret;

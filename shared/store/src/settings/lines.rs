@@ -142,7 +142,7 @@ impl Store {
         Ok(rows.into_iter().map(|row| row.workspace_id).collect())
     }
 
-    /// Deletes a line that nothing uses, with its claim and its token, together with the next version of the workspace
+    /// Deletes a line that nothing uses, with its claim, its token and its state at the provider, together with the next version of the workspace
     /// ([`Workspace::without_line`]) and of the brand, if that has one. `is_last` says that the workspace has no other
     /// line of the account.
     /// Returns `false` if one of them has changed since it was read. One round trip.
@@ -159,14 +159,16 @@ impl Store {
             delete_write(Table::Workspaces, keys::line(workspace, channel), line.version),
             Write::delete(Table::Secrets, key(keys::line_secret(workspace, channel))),
             Write::delete(Table::Workspaces, key(keys::line_claim(channel))),
+            Write::delete(Table::Workspaces, key(keys::line_state(workspace, channel))),
             forget_inbound(workspace, channel),
         ];
         if let Some(brand) = brand {
             writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
         }
         if is_last {
-            let key = key((keys::workspaces_of_account(&line.business_account), workspace.to_string()));
-            writes.push(Write::delete(Table::Workspaces, key));
+            let entry = (keys::workspaces_of_account(&line.business_account), workspace.to_string());
+            let report = keys::account_report(workspace, &line.business_account);
+            writes.extend([entry, report].map(|of| Write::delete(Table::Workspaces, key(of))));
         }
         let done = self.all_or_none(writes).await?;
         self.memories.line_tokens.forget(&(workspace, channel.clone()));

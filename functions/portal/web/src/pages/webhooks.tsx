@@ -47,6 +47,8 @@ export const EVENT_TYPES = Object.keys({
   'lead.accepted': true,
   'lead.sent': true,
   'lead.failed': true,
+  'line.updated': true,
+  'account.updated': true,
   'webhook.endpoint_disabled': true,
   'webhook.endpoint_failing': true,
   'event.redacted': true,

@@ -15,7 +15,12 @@ impl Raw {
 
     /// The JSON, or its beginning if it is larger than [`Raw::MAX`].
     pub fn of(json: &str) -> Self {
-        let end = json.floor_char_boundary(Self::MAX.min(json.len()));
+        Self::at_most(Self::MAX, json)
+    }
+
+    /// The JSON, or its beginning if it has more bytes than this.
+    pub fn at_most(bytes: usize, json: &str) -> Self {
+        let end = json.floor_char_boundary(bytes.min(json.len()));
         Self { json: json[..end].to_owned(), is_cut: end < json.len() }
     }
 

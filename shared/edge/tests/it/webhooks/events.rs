@@ -20,13 +20,16 @@ use domain::message::received::{
 use domain::message::summary::Tally;
 use domain::message::{Draft, Priced, PricedBy, Pricing};
 use domain::sending::PartError;
+use domain::settings::reported::{
+    AccountFact, AccountReport, AccountStatus, LineFact, LineState, News, Restriction,
+};
 use domain::webhook::DisabledReason;
 use domain::{
-    AttributeCategory, AttributeType, BrandId, Cellphone, ChannelId, Consent, Contact, ContactId, ContactRef,
-    Conversation, ConversationId, ConversationName, ConversationStatus, Definitions, Email, EndpointCaps,
-    EndpointId, EndpointState, EndpointUrl, Event, EventFilter, EventType, External, ExternalId, FileType,
-    Ids, Internal, Language, Lead, LeadId, LeadState, MediaId, Message, MessageBody, MessageId,
-    MessageStatus, PersonName, Summary, Timestamp, UserId, UserRef, WebhookEndpoint, WorkspaceId,
+    AttributeCategory, AttributeType, BrandId, BusinessAccountId, Cellphone, ChannelId, Consent, Contact,
+    ContactId, ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Definitions,
+    Email, EndpointCaps, EndpointId, EndpointState, EndpointUrl, Event, EventFilter, EventType, External,
+    ExternalId, FileType, Ids, Internal, Language, Lead, LeadId, LeadState, MediaId, Message, MessageBody,
+    MessageId, MessageStatus, PersonName, Summary, Timestamp, UserId, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
 use serde::Serialize;
@@ -137,6 +140,18 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
             "The first message to a lead was not sent (`FAILED`), must not be sent (`SUPPRESSED`), or has an unknown \
              outcome (`UNKNOWN`): `state` says which.",
         ),
+        EventType::LineUpdated => {
+            let when = "What WhatsApp says of a line changed: a limit of messages, the name, the status, or an alert (`notice`). Fields of \
+                        which WhatsApp has said nothing are `null`.";
+            let line = line_state();
+            example(event_type, &line.entity(), 87_000, when, &view::line_state(&line))
+        }
+        EventType::AccountUpdated => {
+            let when = "What WhatsApp says of a business account changed: a restriction, a violation, a ban, a review, a limit of \
+                        messages, or an alert (`notice`). Each workspace with a line of the account gets it.";
+            let account = account_report();
+            example(event_type, &account.entity(), 88_000, when, &view::account_report(&account))
+        }
         EventType::WebhookEndpointDisabled => {
             let when = "An endpoint of the workspace was disabled: it answered 410 (`GONE`), every attempt failed for five days \
                         (`FAILING`), or the operator did it (`OPERATOR`). Its deliveries wait until `parkedUntil`. The endpoint \
@@ -262,6 +277,42 @@ fn customer() -> Contact {
         updated_at: at(45),
         ..visitor()
     }
+}
+
+fn line_state() -> LineState {
+    let known = LineState::unknown(workspace(), line(), account_id());
+    let facts = [
+        (LineFact::DisplayPhoneNumber, "+34 600 111 222"),
+        (LineFact::VerifiedName, "Acme"),
+        (LineFact::NameStatus, "APPROVED"),
+        (LineFact::MessagingLimit, "TIER_1K"),
+        (LineFact::Status, "FLAGGED"),
+    ];
+    let raw = r#"{"display_phone_number":"34600111222","event":"FLAGGED","current_limit":"TIER_1K"}"#;
+    let news = News {
+        at: at(86_995),
+        facts: facts.map(|(fact, value)| (fact, value.to_owned())).to_vec(),
+        restrictions: None,
+        notice: Some(("FLAGGED".to_owned(), Raw::of(raw))),
+    };
+    known.told(&news, at(87_000)).unwrap()
+}
+
+fn account_report() -> AccountReport {
+    let known = AccountReport::unknown(workspace(), account_id());
+    let kind = "RESTRICTED_BIZ_INITIATED_MESSAGING".to_owned();
+    let raw = r#"{"event":"ACCOUNT_RESTRICTION","restriction_info":[{"restriction_type":"RESTRICTED_BIZ_INITIATED_MESSAGING"}]}"#;
+    let news = News {
+        at: at(87_995),
+        facts: vec![(AccountFact::Status, AccountStatus::Restricted.as_str().to_owned())],
+        restrictions: Some(vec![Restriction { kind, until: Some(at(692_795)), remediation: None }]),
+        notice: Some(("ACCOUNT_RESTRICTION".to_owned(), Raw::of(raw))),
+    };
+    known.told(&news, at(88_000)).unwrap()
+}
+
+fn account_id() -> BusinessAccountId {
+    BusinessAccountId::parse("2055500001").unwrap()
 }
 
 fn endpoint() -> WebhookEndpoint {

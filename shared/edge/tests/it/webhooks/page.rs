@@ -223,6 +223,12 @@ fn every_payload_has_the_documented_fields() {
             EventType::ContactOptedOut => "contactId workspaceId scope providerChannelId source optedOutAt",
             EventType::ContactOptedIn => "contactId workspaceId scope providerChannelId source optedInAt",
             EventType::ContactConflict => "contactId workspaceId reason otherContactId occurredAt",
+            EventType::LineUpdated => {
+                "providerChannelId displayPhoneNumber businessAccountId verifiedName nameStatus quality messagingLimit status notice"
+            }
+            EventType::AccountUpdated => {
+                "businessAccountId status restrictions reviewStatus messagingLimit notice"
+            }
             EventType::WebhookEndpointDisabled => "endpointId url reason since parkedUntil",
             EventType::WebhookEndpointFailing => "endpointId url failingSince disabledAt",
             EventType::EventRedacted => "eventType",

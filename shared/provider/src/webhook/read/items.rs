@@ -5,6 +5,8 @@ use domain::message::received::{Extras, ReceivedText, Said};
 use domain::message::{Correction, Pricing};
 use domain::{ChannelId, Reached, Timestamp};
 
+use super::AccountEvent;
+
 /// The subject of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
@@ -12,7 +14,9 @@ pub enum Subject {
     Line(ChannelId, Vec<Item>),
     /// Something about a template changed, or the provider refused to send it.
     Template(TemplateEvent),
-    /// A change that the service only counts: of the account, the quality of a line, and so on.
+    /// What the provider says about the account or one of its lines.
+    Account(AccountEvent),
+    /// A change that the service only counts, because it does not know its kind or its form.
     Other,
     /// A change of a kind that the service does not need, such as the history of a line. Nobody must look at it.
     Ignored,

@@ -277,7 +277,6 @@ fn a_template_event_names_the_template_and_the_account() {
     expected.news = TemplateNews::Category("UTILITY".to_owned());
     assert_eq!(read(&piece("template_category_update", category)), Subject::Template(expected));
     assert_eq!(read(&piece("message_template_status_update", json!({}))), Subject::Other);
-    assert_eq!(read(&piece("account_update", json!({ "event": "ACCOUNT_DELETED" }))), Subject::Other);
     assert_eq!(read(&piece("messages", json!({}))), Subject::Other);
 }
 
@@ -397,4 +396,92 @@ fn an_edit_and_a_revoke_name_the_message_that_they_change() {
     };
     assert_eq!(text.as_str().len(), ReceivedText::MAX);
     assert!(raw.as_str().contains(&long));
+}
+
+#[test]
+fn news_of_accounts_and_lines_say_what_is_true_now() {
+    use domain::settings::reported::{AccountFact, LineFact, Restriction};
+
+    let of = |field: &str, value: Value| match read(&piece(field, value)) {
+        Subject::Account(event) => {
+            Some((event.about, event.notice.map(|(event, _)| event), event.is_alarming))
+        }
+        Subject::Other => None,
+        other => panic!("{other:?}"),
+    };
+    let account = |facts: &[(AccountFact, &str)], restrictions| {
+        About::Account(facts.iter().map(|(fact, value)| (*fact, (*value).to_owned())).collect(), restrictions)
+    };
+    let line = |facts: &[(LineFact, &str)]| {
+        let facts = facts.iter().map(|(fact, value)| (*fact, (*value).to_owned())).collect();
+        About::Line(LineName::Digits("34600111222".to_owned()), facts)
+    };
+    let noticed = |event: &str| Some(event.to_owned());
+    let banned = |state: &str| json!({ "event": "DISABLED_UPDATE", "ban_info": { "waba_ban_state": state } });
+    let restriction = json!({
+        "event": "ACCOUNT_RESTRICTION",
+        "restriction_info": [{ "restriction_type": "RESTRICTED_ADD_PHONE_NUMBER_ACTION", "expiration": 1_767_600_000 }, {}],
+    });
+    let restrictions = vec![Restriction {
+        kind: "RESTRICTED_ADD_PHONE_NUMBER_ACTION".to_owned(),
+        until: Some(Timestamp::from_millis(1_767_600_000_000)),
+        remediation: None,
+    }];
+    let status = |word| [(AccountFact::Status, word)];
+    let disabled = noticed("DISABLED_UPDATE");
+    for (value, expected) in [
+        (
+            restriction,
+            (account(&status("RESTRICTED"), Some(restrictions)), noticed("ACCOUNT_RESTRICTION"), true),
+        ),
+        (banned("DISABLE"), (account(&status("DISABLED"), None), disabled.clone(), true)),
+        (banned("SCHEDULE_FOR_DISABLE"), (account(&[], None), disabled.clone(), true)),
+        (banned("REINSTATE"), (account(&status("ACTIVE"), Some(vec![])), disabled, true)),
+        (json!({ "event": "VERIFIED_ACCOUNT" }), (account(&[], None), noticed("VERIFIED_ACCOUNT"), false)),
+    ] {
+        assert_eq!(of("account_update", value), Some(expected));
+    }
+    let capability =
+        json!({ "max_daily_conversation_per_phone": 250, "max_daily_conversations_per_business": "TIER_2K" });
+    let limit = account(&[(AccountFact::MessagingLimit, "TIER_2K")], None);
+    assert_eq!(of("business_capability_update", capability), Some((limit, None, false)));
+    let number = |rest: Value| {
+        let mut value = json!({ "display_phone_number": "+34 600 111 222" });
+        value.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        value
+    };
+    for (event, facts) in [
+        ("FLAGGED", vec![(LineFact::Status, "FLAGGED")]),
+        ("UNFLAGGED", vec![(LineFact::Status, "CONNECTED")]),
+        ("UPGRADE", vec![]),
+    ] {
+        let value = number(json!({ "event": event, "current_limit": "TIER_10K" }));
+        let facts = [facts, vec![(LineFact::MessagingLimit, "TIER_10K")]].concat();
+        assert_eq!(of("phone_number_quality_update", value), Some((line(&facts), noticed(event), false)));
+    }
+    let name = |decision: &str| number(json!({ "decision": decision, "requested_verified_name": "Shop" }));
+    let approved = line(&[(LineFact::NameStatus, "APPROVED"), (LineFact::VerifiedName, "Shop")]);
+    assert_eq!(of("phone_number_name_update", name("APPROVED")), Some((approved, None, false)));
+    let declined = line(&[(LineFact::NameStatus, "DECLINED")]);
+    assert_eq!(of("phone_number_name_update", name("DECLINED")), Some((declined, None, false)));
+    for (field, value) in [
+        ("account_update", json!({})),
+        ("account_update", json!(7)),
+        ("account_alerts", json!({ "alert_type": "X", "entity_type": "PHONE_NUMBER", "entity_id": "" })),
+        ("account_review_update", json!({ "decision": [] })),
+        ("business_capability_update", json!({ "max_phone_numbers_per_business": 25 })),
+        ("phone_number_quality_update", json!({ "event": "FLAGGED" })),
+        ("phone_number_name_update", json!({ "display_phone_number": "none", "decision": "APPROVED" })),
+    ] {
+        assert_eq!(of(field, value), None, "{field}");
+    }
+}
+
+#[test]
+fn a_notice_keeps_four_kilobytes_and_words_are_cut() {
+    let value = json!({ "event": "x".repeat(300), "text": "é".repeat(5_000), "entry_time": 1 });
+    let Subject::Account(event) = read(&piece("account_update", value)) else { panic!("no news") };
+    let (word, raw) = event.notice.unwrap();
+    assert_eq!((word.len(), raw.is_cut(), event.at), (256, true, Some(Timestamp::from_millis(1_000))));
+    assert!((4_093..=4_096).contains(&raw.as_str().len()));
 }
