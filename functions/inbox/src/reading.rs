@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::{BusinessAccountId, TemplateScope, Timestamp, WorkspaceId};
 use provider::webhook::{TemplateEvent, TemplateNews};
-use provider::{NotRead, TemplateClient};
+use provider::{ListedLine, NotRead, TemplateClient};
 use queue::Inbound;
 use store::{Store, StoreError};
 
@@ -94,6 +94,19 @@ impl TemplateReader {
                 }
             }
         })
+    }
+
+    /// The lines of an account, as the provider lists them. `None` if no line of it is here. Three round trips and a call of the
+    /// provider, one less if the token is in memory.
+    pub(crate) async fn lines(
+        &self,
+        store: &Store,
+        account: &BusinessAccountId,
+    ) -> Result<Option<Vec<ListedLine>>, NotSynced> {
+        match Account::find(store, account).await? {
+            Some(account) => Ok(Some(account.lines(&self.client).await?)),
+            None => Ok(None),
+        }
     }
 
     fn stands(&self, key: &Key, asked_at: Timestamp) -> bool {

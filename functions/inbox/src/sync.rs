@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use domain::settings::template::{Change, Judged, Listed, Reading, TemplateName, Unkept};
 use domain::{BusinessAccountId, Secret, Template, TemplateScope, Timestamp, WorkspaceId};
-use provider::{NotRead, TemplateClient};
+use provider::{ListedLine, NotRead, TemplateClient};
 use store::{RetryTime, Store, StoreError, TemplateOwner};
 
 /// A business account of which at least one line is here.
@@ -92,6 +92,11 @@ impl Account {
             }
         }
         Ok(None)
+    }
+
+    /// The account's lines, as the provider lists them. One call of the provider.
+    pub(crate) async fn lines(&self, client: &TemplateClient) -> Result<Vec<ListedLine>, NotRead> {
+        client.lines(&self.id, &self.token).await
     }
 
     /// The scopes in which a template of the account can stand.

@@ -24,6 +24,7 @@ pub mod patch;
 pub mod person;
 pub mod person_key;
 pub mod phone;
+pub mod raw;
 pub mod refused;
 pub mod retention;
 pub mod retry;

@@ -24,7 +24,7 @@ pub use client::Client;
 pub use components::{Values, read_form};
 pub use files::{FetchedFile, FileClient, FileHosts, NotAHost, NotFetched, WantedFile};
 pub use meaning::{CallOutcome, Meaning, meaning};
-pub use templates::{NotRead, TemplateClient, TemplatePage};
+pub use templates::{ListedLine, NotRead, TemplateClient, TemplatePage};
 
 /// One call: a message, or a part of one.
 #[derive(Clone, Copy, Debug)]

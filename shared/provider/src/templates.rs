@@ -1,13 +1,15 @@
-//! The templates of business accounts, as the provider lists them.
+//! The templates and the lines of business accounts, as the provider lists them.
 //!
 //! ```text
 //! GET {graph}/{version}/{account}/message_templates?fields=...&limit=100&after=... -> { data, paging }
+//! GET {graph}/{version}/{account}/phone_numbers?fields=...&limit=100 -> { data }
 //! ```
 
 use std::time::Duration;
 
+use domain::settings::reported::LineFact;
 use domain::settings::template::{Form, Listed};
-use domain::{BusinessAccountId, Secret, TemplateCategory, TemplateStatus};
+use domain::{BusinessAccountId, ChannelId, Secret, TemplateCategory, TemplateStatus};
 use outbound::ClientError;
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
@@ -34,7 +36,16 @@ pub struct TemplatePage {
     pub next: Option<String>,
 }
 
-/// Why templates were not read.
+/// A line of an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedLine {
+    /// The line.
+    pub channel: ChannelId,
+    /// What the list says of it.
+    pub facts: Vec<(LineFact, String)>,
+}
+
+/// Why templates or lines were not read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotRead {
     /// The token does not hold, or lacks the right to read templates.
@@ -58,6 +69,16 @@ const REFUSALS: [u64; 3] = [10, 190, 200];
 /// What a template's list shows.
 const FIELDS: &str = "id,name,language,status,category,parameter_format,components,quality_score,rejected_reason,\
     message_send_ttl_seconds";
+
+/// What the list of lines shows, and what each field says.
+const LINE_FIELDS: [(&str, LineFact); 6] = [
+    ("display_phone_number", LineFact::DisplayPhoneNumber),
+    ("verified_name", LineFact::VerifiedName),
+    ("name_status", LineFact::NameStatus),
+    ("quality_rating", LineFact::Quality),
+    ("messaging_limit_tier", LineFact::MessagingLimit),
+    ("status", LineFact::Status),
+];
 
 impl TemplateClient {
     /// The number of templates on a page.
@@ -111,6 +132,25 @@ impl TemplateClient {
             after = page.next;
         }
         Err(NotRead::NotNow("too many templates of the provider have such a name".into()))
+    }
+
+    /// The account's lines: the first 100. An account has at most 25 unless the provider allows more. One call.
+    pub async fn lines(
+        &self,
+        account: &BusinessAccountId,
+        token: &Secret,
+    ) -> Result<Vec<ListedLine>, NotRead> {
+        let fields = LINE_FIELDS.map(|(name, _)| name).join(",");
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.extend([account.as_str(), "phone_numbers"]);
+        }
+        let (fields, limit) = (format!("id,{fields}"), Self::PAGE.to_string());
+        url.query_pairs_mut().append_pair("fields", &fields).append_pair("limit", &limit);
+        let page = self.get(url, token).await?;
+        let data =
+            page["data"].as_array().ok_or(NotRead::NotNow("the provider's answer has no list".into()))?;
+        Ok(data.iter().filter_map(listed_line).collect())
     }
 
     /// A page of the account's list. `name` leaves only templates whose names contain it.
@@ -175,6 +215,16 @@ fn refused(status: u16, body: &Value) -> NotRead {
     }
 }
 
+/// A line of a list. `None` if it has no id that a line can have.
+fn listed_line(shown: &Value) -> Option<ListedLine> {
+    let channel = ChannelId::parse(shown["id"].as_str()?).ok()?;
+    let fact = |(name, fact): &(&str, LineFact)| {
+        let value = shown[*name].as_str().filter(|text| !text.is_empty())?;
+        Some((*fact, value.chars().take(256).collect()))
+    };
+    Some(ListedLine { channel, facts: LINE_FIELDS.iter().filter_map(fact).collect() })
+}
+
 /// A template of a list. `None` if it has no id, name or language. Components that cannot be read make the template unsupported.
 fn listed(shown: &Value) -> Option<Listed> {
     let text = |name: &str, most: usize| {
@@ -227,6 +277,19 @@ mod tests {
             shown[lacks] = json!(null);
             assert_eq!(listed(&shown), None, "{lacks}");
         }
+    }
+
+    #[test]
+    fn a_line_of_the_list_is_read_and_one_without_an_id_is_left_out() {
+        let shown = json!({
+            "id": "5", "display_phone_number": "+34 600 111 222", "quality_rating": "GREEN", "verified_name": "", "status": 7,
+        });
+        let facts = vec![
+            (LineFact::DisplayPhoneNumber, "+34 600 111 222".to_owned()),
+            (LineFact::Quality, "GREEN".to_owned()),
+        ];
+        assert_eq!(listed_line(&shown), Some(ListedLine { channel: ChannelId::parse("5").unwrap(), facts }));
+        assert_eq!(listed_line(&json!({ "display_phone_number": "+34 600 111 222" })), None);
     }
 
     #[test]

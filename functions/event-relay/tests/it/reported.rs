@@ -1,6 +1,6 @@
 //! The stream records of what the provider says about lines and accounts.
 
-use domain::message::received::Raw;
+use domain::raw::Raw;
 use domain::settings::reported::{
     AccountFact, AccountReport, LineFact, LineState, News, Restriction, Restrictions,
 };

@@ -1,10 +1,16 @@
 //! What the provider says about accounts and lines, in any order, and for whom it is kept.
 
+use std::time::Duration;
+
 use domain::settings::reported::{AccountFact, AccountReport, LineFact, LineState, News};
 use domain::{BusinessAccountId, ChannelId, Timestamp, WorkspaceId};
 use harness::{Death, World, trips};
+use inbox::TemplateReader;
+use provider::TemplateClient;
 use serde_json::{Value, json};
 use store::Table;
+use wiremock::matchers::{path, query_param};
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use crate::{LINE, Site};
 
@@ -103,8 +109,10 @@ async fn each_kind_of_news_changes_what_it_is_about() {
     assert_eq!(facts, [Some("APPROVED"), Some("2000"), None]);
     assert_eq!(report.notice.unwrap().event, "OBA_APPROVED");
     assert_eq!(site.count_of("ProviderChangesSeen"), 0, "nobody must look at these");
-    // Only a list of the provider says which display number a line has. Until then, only the line's id finds it.
-    site.deliver("phone_number_quality_update", quality("+34 600 111 222", "FLAGGED", 1_767_000_000)).await;
+    // A line of another workspace's account or of nobody is counted.
+    let alert =
+        json!({ "alert_type": "LOW_QUALITY", "entity_type": "PHONE_NUMBER", "entity_id": OTHERS_LINE });
+    site.deliver("account_alerts", alert).await;
     assert_eq!(
         (site.line_state().await, site.count_of("ProviderChangesSeen")),
         (None, 1),
@@ -201,4 +209,64 @@ async fn a_deleted_line_takes_what_is_known_of_it_and_of_its_account() {
     let brand = lines.brands[0].with_line(None);
     assert!(store.delete_line(&seen.without_line(&line.channel), line, brand.as_ref(), true).await.unwrap());
     assert_eq!((store.line_states(own).await.unwrap(), site.report(own).await), (vec![], None));
+}
+
+/// The function with a provider that answers for the account's lines.
+async fn with_lines(answer: ResponseTemplate) -> (Site, MockServer) {
+    let (mut site, provider) = (Site::start().await, MockServer::start().await);
+    let asked = Mock::given(path(format!("/v25.0/{}/phone_numbers", World::ACCOUNT)));
+    asked.and(query_param("limit", "100")).respond_with(answer).mount(&provider).await;
+    site.function.templates = TemplateReader::new(TemplateClient::new(&provider.uri(), "v25.0").unwrap());
+    (site, provider)
+}
+
+#[tokio::test]
+async fn a_line_that_is_not_known_by_its_number_is_found_in_the_list_of_the_provider() {
+    let ours = json!({
+        "id": LINE, "display_phone_number": "+34 600-111-222", "verified_name": "Shop", "quality_rating": "GREEN", "status": "CONNECTED",
+    });
+    let foreign = json!({ "id": "999", "display_phone_number": "+34 600 111 223", "status": "CONNECTED" });
+    let list = json!({ "data": [foreign, ours, { "id": 7 }] });
+    let (site, provider) = with_lines(ResponseTemplate::new(200).set_body_json(list)).await;
+    let now = site.store().now().as_millis() / 1_000;
+    site.deliver("phone_number_quality_update", quality("34600111222", "FLAGGED", now - 60)).await;
+    let line = site.line_state().await.unwrap();
+    let facts = [LineFact::Status, LineFact::Quality, LineFact::VerifiedName, LineFact::MessagingLimit];
+    // The list is newer than the webhook.
+    assert_eq!(facts.map(|fact| line.fact(fact).unwrap()), ["CONNECTED", "GREEN", "Shop", "TIER_1K"]);
+    assert_eq!(line.notice.unwrap().event, "FLAGGED");
+    assert_eq!((site.count_of("ProviderChangesSeen"), site.queued().len()), (0, 0));
+    assert_eq!(
+        site.store().line_states(site.world.workspace).await.unwrap().len(),
+        1,
+        "the others are nobody's"
+    );
+    site.deliver("phone_number_quality_update", quality("34600111222", "UNFLAGGED", now - 30)).await;
+    assert_eq!(provider.received_requests().await.unwrap().len(), 1, "the number is known from now on");
+    // A number that the list does not have either, or has for somebody else, is counted.
+    for number in ["34600111223", "34600111224"] {
+        site.deliver("phone_number_quality_update", quality(number, "FLAGGED", now)).await;
+    }
+    assert_eq!(site.count_of("ProviderChangesSeen"), 2);
+}
+
+#[tokio::test]
+async fn news_of_a_line_wait_for_a_provider_that_does_not_answer_and_not_for_a_token_that_does_not_hold() {
+    let (site, _provider) = with_lines(ResponseTemplate::new(503)).await;
+    let news = quality("34600111222", "FLAGGED", 1_767_000_000);
+    site.deliver("phone_number_quality_update", news.clone()).await;
+    let queued = site.queued();
+    let [(piece, delay)] = &queued[..] else { panic!("{}", queued.len()) };
+    assert_eq!((*delay, site.count_of("ProviderChangesSeen")), (5, 0));
+    site.world.db.clock().advance(Duration::from_mins(15));
+    site.process(std::slice::from_ref(piece)).await;
+    assert_eq!(
+        (site.queued().len(), site.count_of("ProviderChangesSeen")),
+        (0, 1),
+        "it has waited for long enough"
+    );
+    let refused = json!({ "error": { "code": 190, "message": "expired" } });
+    let (site, _provider) = with_lines(ResponseTemplate::new(401).set_body_json(refused)).await;
+    site.deliver("phone_number_quality_update", news).await;
+    assert_eq!((site.queued().len(), site.count_of("ProviderChangesSeen")), (0, 1));
 }

@@ -1,11 +1,10 @@
 //! Messages of customers: what the provider passes on, within limits that keep a row and an event small enough.
 
 mod extras;
-mod raw;
 mod said;
 
+pub use crate::raw::Raw;
 pub use extras::{Edit, Extras, Forwarded, ProviderError, Referral, ReferralField, ReferredProduct};
-pub use raw::Raw;
 pub use said::{Card, ChoiceKind, Degrees, Location, Order, OrderItem, ReceivedText, Said};
 
 use std::fmt;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::ids::{BusinessAccountId, ChannelId, WorkspaceId};
-use crate::message::received::Raw;
+use crate::raw::Raw;
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -196,6 +196,13 @@ impl LineState {
         let mut next = Self { updated_at: now, version: self.version + 1, ..self.clone() };
         let is_new = take_facts(&mut next.facts, news) | take_notice(&mut next.notice, news);
         is_new.then_some(next)
+    }
+
+    /// The next version of the state after a list of the provider. `None` if it says what is known, or is older.
+    pub fn listed(&self, at: Timestamp, facts: &[(LineFact, String)], now: Timestamp) -> Option<Self> {
+        let differs = |(fact, value): &&(LineFact, String)| self.fact(*fact) != Some(value);
+        let facts = facts.iter().filter(differs).cloned().collect();
+        self.told(&News { at, facts, restrictions: None, notice: None }, now)
     }
 
     /// What is known of one thing.

@@ -17,10 +17,9 @@ use serde_json::Value;
 
 use crate::webhook::pieces::{ENTRY_TIME, Piece};
 
-pub use account::{About, AccountEvent, LineName};
 pub use items::{
-    Content, Customer, Incoming, Item, MediaFile, Preference, Status, StatusKind, Subject, TemplateEvent,
-    TemplateNews,
+    About, AccountEvent, Content, Customer, Incoming, Item, LineName, MediaFile, Preference, Status,
+    StatusKind, Subject, TemplateEvent, TemplateNews,
 };
 pub use unmapped::unmapped;
 use values::{LATEST, entry_moment, id, list, moment, person, text};

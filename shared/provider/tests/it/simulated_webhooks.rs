@@ -157,7 +157,7 @@ async fn changes_of_customers_templates_and_accounts_are_read() {
     };
     let requests: Vec<Value> = requests.iter().map(without_nulls).collect();
     let subjects = posted(&requests).await;
-    let [hidden, removed, moved, moved_id, stop, resume, template, other] = subjects.as_slice() else {
+    let [hidden, removed, moved, moved_id, stop, resume, template, account] = subjects.as_slice() else {
         panic!("{subjects:?}")
     };
     // What the reader must find, and what it must not find.
@@ -198,7 +198,8 @@ async fn changes_of_customers_templates_and_accounts_are_read() {
     let rejected =
         TemplateNews::Status { event: "REJECTED".to_owned(), reason: Some("INVALID_FORMAT".to_owned()) };
     assert_eq!((event.language.as_str(), &event.news), ("es_ES", &rejected));
-    assert_eq!(*other, Subject::Other);
+    let Subject::Account(event) = account else { panic!("{account:?}") };
+    assert_eq!(event.notice.as_ref().map(|(event, _)| event.as_str()), Some("DISABLED_UPDATE"));
 }
 
 #[tokio::test]

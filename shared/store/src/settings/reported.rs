@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::message::received::Raw;
+use domain::raw::Raw;
 use domain::settings::reported::{
     AccountFact, AccountReport, LineFact, LineState, Notice, Reported, Restriction, Restrictions,
 };

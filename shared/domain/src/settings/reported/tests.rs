@@ -115,3 +115,15 @@ fn lines_and_accounts_are_entities_of_their_own_in_each_workspace() {
     assert!(entities[0] != entities[1] && entities[0] != entities[2]);
     assert_eq!(line().entity(), entities[0]);
 }
+
+#[test]
+fn a_list_writes_only_what_differs_and_is_newer() {
+    let [at, later] = [10_000, 20_000].map(Timestamp::from_millis);
+    let facts =
+        |status: &str| vec![(LineFact::Status, status.to_owned()), (LineFact::Quality, "GREEN".to_owned())];
+    let first = line().listed(at, &facts("CONNECTED"), NOW).unwrap();
+    assert_eq!(first.listed(later, &facts("CONNECTED"), NOW), None, "what is known is not written again");
+    let next = first.listed(later, &facts("FLAGGED"), NOW).unwrap();
+    assert_eq!((next.fact(LineFact::Status), next.facts[&LineFact::Quality].at), (Some("FLAGGED"), at));
+    assert_eq!(next.listed(at, &facts("CONNECTED"), NOW), None, "an older list");
+}

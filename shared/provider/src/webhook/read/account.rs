@@ -1,45 +1,13 @@
 //! What the provider says about business accounts and lines.
 
-use domain::message::received::Raw;
+use domain::ChannelId;
+use domain::raw::Raw;
 use domain::settings::reported::{AccountFact, AccountStatus, LineFact, Restriction, digits_of};
-use domain::{ChannelId, Timestamp};
 use serde_json::Value;
 
+use super::items::{About, AccountEvent, LineName};
 use super::values::{entry_moment, list, moment, text};
 use crate::webhook::pieces::{ENTRY_TIME, Piece};
-
-/// News of a business account or of one of its lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AccountEvent {
-    /// The account.
-    pub account: String,
-    /// When it happened, if the provider says so.
-    pub at: Option<Timestamp>,
-    /// What they are about, and what is true now.
-    pub about: About,
-    /// The provider's name of what happened, and all that it says of it. `None` for news that the facts say whole.
-    pub notice: Option<(String, Raw)>,
-    /// Whether the operator must look at it: the account may not send as before.
-    pub is_alarming: bool,
-}
-
-/// The subject of news, and what is true now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum About {
-    /// The account.
-    Account(Vec<(AccountFact, String)>, Option<Vec<Restriction>>),
-    /// A line.
-    Line(LineName, Vec<(LineFact, String)>),
-}
-
-/// How the provider names a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LineName {
-    /// By its id.
-    Id(ChannelId),
-    /// By the digits of its phone number.
-    Digits(String),
-}
 
 /// The events of an account after which it cannot send as before.
 const ALARMING: [&str; 8] = [

@@ -3,9 +3,9 @@
 use domain::media::SentAs;
 use domain::message::received::{Extras, ReceivedText, Said};
 use domain::message::{Correction, Pricing};
+use domain::raw::Raw;
+use domain::settings::reported::{AccountFact, LineFact, Restriction};
 use domain::{ChannelId, Reached, Timestamp};
-
-use super::AccountEvent;
 
 /// The subject of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,39 @@ pub enum Subject {
     Other,
     /// A change of a kind that the service does not need, such as the history of a line. Nobody must look at it.
     Ignored,
+}
+
+/// News of a business account or of one of its lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountEvent {
+    /// The account.
+    pub account: String,
+    /// When it happened, if the provider says so.
+    pub at: Option<Timestamp>,
+    /// What they are about, and what is true now.
+    pub about: About,
+    /// The provider's name of what happened, and all that it says of it. `None` for news that the facts say whole.
+    pub notice: Option<(String, Raw)>,
+    /// Whether the operator must look at it: the account may not send as before.
+    pub is_alarming: bool,
+}
+
+/// The subject of news, and what is true now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum About {
+    /// The account.
+    Account(Vec<(AccountFact, String)>, Option<Vec<Restriction>>),
+    /// A line.
+    Line(LineName, Vec<(LineFact, String)>),
+}
+
+/// How the provider names a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LineName {
+    /// By its id.
+    Id(ChannelId),
+    /// By the digits of its phone number.
+    Digits(String),
 }
 
 /// One item of a line.

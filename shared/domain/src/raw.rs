@@ -1,8 +1,8 @@
-//! What a customer's message says beyond the fields that the service knows.
+//! What the provider says beyond the fields that the service knows.
 
 use std::fmt;
 
-/// What the service does not know of a message, as the provider's JSON. Its debug output is redacted.
+/// What the service does not map, as the provider's JSON. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Raw {
     json: String,
