@@ -51,6 +51,7 @@ OF_EXAMPLES = {
     "fe11e2ad-b5fe-4e2e-a27b-5e386b841374": WORKSPACE["teamId"],
     "d58f0aef-7c7c-4dc5-9f60-6ba3f8ea9479": WORKSPACE["brands"][0]["brandId"],
     "6a2d6111-2c1d-4b20-bd86-57b6194c8d0b": template(["booking"])["templateId"],
+    "8d2e6a4c-1f7b-4c93-a5d0-3b9e7f1c5a28": template([])["templateId"],
     "711f90e5-3baa-43bc-a891-271ec7772b40": attribute("OPEN")["id"],
     "1a6d1c0e-5a41-4a39-8f3e-5b1d5f0f7a55": attribute("CLOSED")["id"],
     "5b1f7d52-93cf-4a5d-8d5d-1d3f5a7e9b11": attribute("CLOSED")["values"][0]["id"],

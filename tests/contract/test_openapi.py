@@ -100,7 +100,7 @@ OTHER_WORDS = {
     *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints", "deliveries", "events"),
     # Names of lists and routes.
     *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "attributes", "sessions"),
-    *("GET", "POST", "PATCH", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER"),
+    *("GET", "POST", "PATCH", "PUT", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER"),
 }
 READERS = [
     "functions/access/src/audit_log.rs",
@@ -127,6 +127,7 @@ READERS = [
     "functions/contacts/src/list.rs",
     "functions/contacts/src/update.rs",
     "functions/attributes/src/list.rs",
+    "functions/attributes/src/onboarding.rs",
     "functions/files/src/create.rs",
     "functions/files/src/get.rs",
     "functions/users/src/list.rs",

@@ -33,7 +33,7 @@ FUNCTIONS = {
         {"FIRST_DUE_SECONDS", "MEDIA_BUCKET", "MESSAGE_RETENTION_DAYS"},
         {"api-keys", "limits", "workspaces", "contacts", "conversations", "messages", "media", "secrets"},
     ),
-    "attributes": (set(), {"api-keys", "limits", "workspaces"}),
+    "attributes": (set(), {"api-keys", "limits", "workspaces", "audit"}),
     "users": (set(), {"api-keys", "limits", "workspaces", "secrets"}),
     "access": (set(), {"api-keys", "limits", "workspaces", "audit", "secrets"}),
     "endpoints": (
@@ -147,7 +147,7 @@ AUDIT_LOG = "????????-????-????-????-????????????"  # in `audit`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
     ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", AUDIT_LOG} | HASH,
-    ("attributes", "workspaces"): {"*#A", "*#W"} | HASH,
+    ("attributes", "workspaces"): {"*#A", "*#L", "*#M", "*#W"} | {AUDIT_LOG} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
     ("contacts", "workspaces"): {"*#A", "*#P", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#J"} | HASH | PERSON_KEY,
@@ -243,6 +243,8 @@ ROUTES = {
         ("post", f"{WORKSPACE}/contacts/{{contactId}}/merge"): "contacts",
         ("get", f"{WORKSPACE}/erasures/{{erasureId}}"): "contacts",
         ("get", f"{WORKSPACE}/settings/attributes"): "attributes",
+        ("get", f"{WORKSPACE}/settings/onboarding"): "attributes",
+        ("put", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("get", f"{WORKSPACE}/users"): "users",
         ("get", f"{WORKSPACE}/users/{{userId}}"): "users",
         ("get", f"{WORKSPACE}/teams"): "users",

@@ -1,16 +1,14 @@
 use domain::{EndpointId, WorkspaceId};
 use edge::form::Form;
-use edge::{ApiError, Call, Reply, view};
+use edge::{ApiError, Call, Reply, Tagged, view};
 use store::Store;
-
-use crate::gate::tagged;
 
 /// GET /webhook-endpoints/{endpointId}: two round trips.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let id = read_id(call)?;
     let (store, workspace): (&Store, WorkspaceId) = (call.store(), call.workspace());
     let details = admin::endpoint_details::<ApiError>(store, workspace, id).await?;
-    tagged(Reply::resource(&view::endpoint_details(&details), 0)?, &details.endpoint)
+    details.endpoint.tag(Reply::list(&view::endpoint_details(&details))?)
 }
 
 /// The endpoint's id in the path of a request without a query.

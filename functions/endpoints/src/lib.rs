@@ -2,7 +2,6 @@
 
 mod create;
 mod fields;
-mod gate;
 mod get;
 mod list;
 mod process;

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use admin::Admin;
 use domain::secret::Randomness;
-use edge::{Api, Call};
+use edge::{Api, Call, OfCall};
 use queue::Queues;
-
-use crate::gate::OfCall;
 
 /// What the requests of a process share.
 pub struct WebhookEndpoints {
@@ -24,13 +22,6 @@ pub struct WebhookEndpoints {
 impl WebhookEndpoints {
     /// The workspace of a call, and its caller.
     pub(crate) fn admin<'a>(&self, call: &'a Call<'a>) -> Admin<'a, OfCall<'a>> {
-        Admin {
-            gate: OfCall(call),
-            store: call.store(),
-            workspace: call.workspace(),
-            by: call.author(),
-            queues: Some(self.queues.clone()),
-            rescue: self.rescue,
-        }
+        Admin { queues: Some(self.queues.clone()), rescue: self.rescue, ..OfCall::admin(call) }
     }
 }

@@ -1,10 +1,9 @@
 use admin::{ChangedEndpoint, EndpointUpdate};
 use domain::webhook::EndpointChange;
 use edge::form::{Form, Node};
-use edge::{ApiError, Call, Reply, view};
+use edge::{ApiError, Call, Reply, Tagged, view};
 
 use crate::fields::{FIELDS, cap, description, events, receiver_key, url};
-use crate::gate::tagged;
 use crate::get::path_id;
 use crate::process::WebhookEndpoints;
 
@@ -22,7 +21,7 @@ pub(crate) async fn update(of: &WebhookEndpoints, call: &Call<'_>) -> Result<Rep
 /// A changed endpoint with its job.
 pub(crate) fn shown(changed: &ChangedEndpoint) -> Result<Reply, ApiError> {
     let job = changed.job.as_ref().map(|job| &job.progress);
-    tagged(Reply::resource(&view::changed_endpoint(&changed.endpoint, job), 0)?, &changed.endpoint)
+    changed.endpoint.tag(Reply::list(&view::changed_endpoint(&changed.endpoint, job))?)
 }
 
 fn read_update(form: &mut Form, body: Node<'_>) -> Option<EndpointUpdate> {

@@ -2,23 +2,26 @@
 
 use std::time::Duration;
 
-use domain::{Author, WebhookEndpoint, WorkspaceId};
+use domain::{Author, WorkspaceId};
 use futures::future::BoxFuture;
 use queue::Queues;
 use store::{RetryTime, Store, StoreError};
 
 use crate::refused::Refused;
 
-/// What must hold before a change is judged, after each read.
+/// What must hold before a change is written.
 pub trait Gate {
     /// How the changes are refused.
     type Refusal: From<Refused> + From<StoreError>;
 
-    /// Whether the caller means the endpoint in the state that was read.
-    fn check(&self, seen: &WebhookEndpoint) -> Result<(), Self::Refusal>;
-
     /// Waits until the caller may write.
     fn admit(&self) -> BoxFuture<'_, Result<(), Self::Refusal>>;
+}
+
+/// What must hold before a change of such a resource is judged, after each read.
+pub trait Check<T>: Gate {
+    /// Whether the caller means the resource in the state that was read.
+    fn check(&self, seen: &T) -> Result<(), Self::Refusal>;
 }
 
 /// A workspace, and who changes it.
@@ -37,7 +40,15 @@ pub struct Admin<'a, G> {
     pub rescue: Duration,
 }
 
-impl<G: Gate> Admin<'_, G> {
+impl<'a, G: Gate> Admin<'a, G> {
+    /// The time after which the sweeper looks at a lane whose queue message was lost, if nobody says another one.
+    pub const RESCUE: Duration = Duration::from_secs(120);
+
+    /// For changes that wake no lanes.
+    pub fn new(gate: G, store: &'a Store, workspace: WorkspaceId, by: Author) -> Self {
+        Self { gate, store, workspace, by, queues: None, rescue: Self::RESCUE }
+    }
+
     /// Repeats a read and a write until the write succeeds. `once` returns `None` if another writer was faster. After some
     /// seconds the store counts as busy.
     pub(crate) async fn until_written<T, F>(&self, once: impl Fn() -> F) -> Result<T, G::Refusal>
@@ -53,8 +64,11 @@ impl<G: Gate> Admin<'_, G> {
         }
     }
 
-    /// Whether the caller may change the endpoint as it was read.
-    pub(crate) async fn ready(&self, seen: &WebhookEndpoint) -> Result<(), G::Refusal> {
+    /// Whether the caller may change the resource as it was read.
+    pub(crate) async fn ready<T>(&self, seen: &T) -> Result<(), G::Refusal>
+    where
+        G: Check<T>,
+    {
         self.gate.check(seen)?;
         self.gate.admit().await
     }

@@ -15,7 +15,7 @@ use store::{
     StoredAnswer, Table,
 };
 
-use crate::admin::{Admin, Gate};
+use crate::admin::{Admin, Check};
 use crate::jobs::{JobRequest, RequestedJob};
 use crate::refused::Refused;
 
@@ -167,7 +167,7 @@ where
     Ok((endpoint, secrets))
 }
 
-impl<G: Gate> Admin<'_, G> {
+impl<G: Check<WebhookEndpoint>> Admin<'_, G> {
     /// The endpoint that a draft makes.
     pub fn drafted(&self, draft: EndpointDraft) -> Result<WebhookEndpoint, Refused> {
         let EndpointDraft { url, description, filter, caps, slots } = draft;

@@ -18,7 +18,7 @@ use queue::Wake;
 use store::{LaneJob, Store, StoreError};
 use uuid::Uuid;
 
-use crate::admin::{Admin, Gate};
+use crate::admin::{Admin, Check, Gate};
 use crate::refused::Refused;
 
 /// The maximum age of deliveries that are attempted again.
@@ -310,7 +310,7 @@ impl JobProgress {
     }
 }
 
-impl<G: Gate> Admin<'_, G> {
+impl<G: Check<WebhookEndpoint>> Admin<'_, G> {
     /// Cancels a job in all slots of its endpoint. Returns how far it was executed. A repeat changes nothing. Three round trips.
     pub async fn cancel_job(&self, endpoint: &WebhookEndpoint, id: JobId) -> Result<JobProgress, G::Refusal> {
         self.ready(endpoint).await?;
@@ -326,7 +326,9 @@ impl<G: Gate> Admin<'_, G> {
             rows.iter().flatten().filter(|of| of.job.state == JobState::Active).collect();
         Ok(self.store.cancel_job(&active, &self.by).await?.then_some(()))
     }
+}
 
+impl<G: Gate> Admin<'_, G> {
     /// Queues lanes. Returns the number of messages that the queue did not accept.
     pub(crate) async fn wake(&self, lanes: Vec<(Slot, Track)>) -> usize {
         let wake = |(slot, track)| Wake::now(LaneId::Webhook(slot), track);

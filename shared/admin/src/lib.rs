@@ -5,11 +5,12 @@ mod admin;
 mod deliveries;
 mod endpoints;
 mod jobs;
+mod onboarding;
 mod refused;
 mod requests;
 mod trial;
 
-pub use admin::{Admin, Gate};
+pub use admin::{Admin, Check, Gate};
 pub use deliveries::{
     After, DeliveryDetails, DeliverySearch, EventDetails, FoundDelivery, delivery_details, event_details,
 };
@@ -18,5 +19,6 @@ pub use endpoints::{
     endpoint_details, endpoint_to_call,
 };
 pub use jobs::{JobProgress, JobRequest, RequestedJob, furthest};
+pub use onboarding::SetOnboarding;
 pub use refused::Refused;
 pub use trial::Trial;

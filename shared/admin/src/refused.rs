@@ -39,6 +39,9 @@ pub enum Refused {
     /// The range begins too early, or ends before it begins.
     #[error("the range is invalid: {0}")]
     Range(&'static str),
+    /// Conversations would be refused because of the onboarding.
+    #[error(transparent)]
+    Onboarding(domain::Refused),
     /// The job is done and can no longer be cancelled.
     #[error("the job {0} is done")]
     JobDone(JobId),

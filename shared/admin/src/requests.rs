@@ -3,12 +3,12 @@
 use domain::{DeliveryId, EndpointId, WebhookEndpoint};
 use futures::future::join;
 
-use crate::admin::{Admin, Gate};
+use crate::admin::{Admin, Check};
 use crate::endpoints::endpoint_to_call;
 use crate::jobs::{JobRequest, RequestedJob};
 use crate::refused::Refused;
 
-impl<G: Gate> Admin<'_, G> {
+impl<G: Check<WebhookEndpoint>> Admin<'_, G> {
     /// Requests a job that attempts one delivery, whatever its state. Six round trips; a repeat takes as many.
     pub async fn retry_delivery(&self, id: DeliveryId) -> Result<RequestedJob, G::Refusal> {
         let endpoint = endpoint_to_call::<G::Refusal>(self.store, self.workspace, id.endpoint);

@@ -1,9 +1,9 @@
 //! Test events.
 
-use domain::{Delivery, DeliveryId, EndpointId, Event, EventType, HomeKey};
+use domain::{Delivery, DeliveryId, EndpointId, Event, EventType, HomeKey, WebhookEndpoint};
 use store::NewEvent;
 
-use crate::admin::{Admin, Gate};
+use crate::admin::{Admin, Check};
 use crate::endpoints::endpoint_to_call;
 use crate::jobs::JobRequest;
 
@@ -16,7 +16,7 @@ pub struct Trial {
     pub unqueued: usize,
 }
 
-impl<G: Gate> Admin<'_, G> {
+impl<G: Check<WebhookEndpoint>> Admin<'_, G> {
     /// Sends a test event like the event of any change: writes the delivery and its event, then wakes the lane. `body` makes the
     /// body of the event. Four round trips.
     pub async fn test_endpoint(

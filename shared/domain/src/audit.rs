@@ -48,6 +48,8 @@ pub enum AuditAction {
     SessionRevoke,
     /// The name, the state, the self-service or the key rate of a workspace was changed.
     WorkspaceUpdate,
+    /// The templates that open conversations were changed. The subject is the workspace.
+    OnboardingUpdate,
     /// A webhook endpoint was created.
     WebhookEndpointCreate,
     /// The URL, the receiver's key, the events, the caps, the slots or the description of an endpoint was changed.
@@ -84,6 +86,7 @@ words!(
         SessionCreate: "session.create",
         SessionRevoke: "session.revoke",
         WorkspaceUpdate: "workspace.update",
+        OnboardingUpdate: "onboarding.update",
         WebhookEndpointCreate: "webhook_endpoint.create",
         WebhookEndpointUpdate: "webhook_endpoint.update",
         WebhookEndpointEnable: "webhook_endpoint.enable",

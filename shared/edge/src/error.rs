@@ -269,46 +269,8 @@ impl ApiError {
             Self::Invalid(_) => INVALID,
             Self::FilesUnfit(_) => FILE_UNFIT,
             Self::KeyReused => KEY_REUSED,
-            Self::Refused(refused) => match refused {
-                Refused::UnknownAttribute { .. } => UNKNOWN_ATTRIBUTE,
-                Refused::ContentUnfit { .. } => CONTENT_UNFIT,
-                Refused::UnknownClosedValue { .. } => UNKNOWN_VALUE,
-                Refused::UnknownOwner => UNKNOWN_OWNER,
-                Refused::NotMerged { .. } => NOT_MERGED,
-                Refused::IdentityTaken { .. } => CONTACT_TAKEN,
-                Refused::ContactTooLarge { .. }
-                | Refused::TooManyParticipants { .. }
-                | Refused::TooManyNewContacts { .. } => INVALID,
-                Refused::ConversationBlocked => BLOCKED,
-                Refused::UnknownTemplate { .. } => UNKNOWN_TEMPLATE,
-                Refused::TemplateNotApproved { .. } => NOT_APPROVED,
-                Refused::MissingParameters { .. } => MISSING_PARAMETERS,
-                Refused::ForeignParameters { .. } => FOREIGN_PARAMETERS,
-                Refused::UnfitParameters { .. } => UNFIT_PARAMETERS,
-                Refused::UnknownLine { .. } => UNKNOWN_LINE,
-                Refused::UnknownParticipant { .. } => UNKNOWN_PARTICIPANT,
-                Refused::TeamWithInternals { .. } | Refused::UnknownTeam { .. } => TEAM_UNFIT,
-                Refused::ConfiguredTemplateNeedsCaller { .. } => NEEDS_CALLER,
-                Refused::NoExternalLeft => NO_EXTERNAL,
-                Refused::UnknownMedia { .. } => UNKNOWN_MEDIA,
-                Refused::MediaUnfit { .. } => MEDIA_UNFIT,
-                Refused::UnknownReply { .. } => UNKNOWN_REPLY,
-                Refused::UnknownConversation => UNKNOWN_CONVERSATION,
-                Refused::ScopesNotHeld { .. } => SCOPES_NOT_HELD,
-                Refused::KeyLimitReached { .. } => LIMIT_REACHED,
-            },
-            Self::Managed(refused) => match refused {
-                admin::Refused::UnknownWorkspace(_) => FORBIDDEN,
-                admin::Refused::UnknownEndpoint(_)
-                | admin::Refused::UnknownJob(_)
-                | admin::Refused::UnknownDelivery(_)
-                | admin::Refused::UnknownEvent(_) => NO_WEBHOOK,
-                admin::Refused::TooManyEndpoints { .. } => LIMIT_REACHED,
-                admin::Refused::EndpointDisabled(_)
-                | admin::Refused::Rotation(_)
-                | admin::Refused::JobDone(_) => WEBHOOK_STATE,
-                admin::Refused::Unfit(_) | admin::Refused::Range(_) => INVALID,
-            },
+            Self::Refused(refused) => code_of(refused),
+            Self::Managed(refused) => code_of_managed(refused),
             Self::RateLimited(_) => RATE_LIMITED,
             Self::Busy(_) => BUSY,
             Self::Unexpected(_) => UNEXPECTED,
@@ -366,6 +328,55 @@ impl ApiError {
             )),
             _ => None,
         }
+    }
+}
+
+/// The code of a rule's refusal.
+fn code_of(refused: &Refused) -> ErrorCode {
+    match refused {
+        Refused::UnknownAttribute { .. } => UNKNOWN_ATTRIBUTE,
+        Refused::ContentUnfit { .. } => CONTENT_UNFIT,
+        Refused::UnknownClosedValue { .. } => UNKNOWN_VALUE,
+        Refused::UnknownOwner => UNKNOWN_OWNER,
+        Refused::NotMerged { .. } => NOT_MERGED,
+        Refused::IdentityTaken { .. } => CONTACT_TAKEN,
+        Refused::ContactTooLarge { .. }
+        | Refused::TooManyParticipants { .. }
+        | Refused::TooManyNewContacts { .. } => INVALID,
+        Refused::ConversationBlocked => BLOCKED,
+        Refused::UnknownTemplate { .. } => UNKNOWN_TEMPLATE,
+        Refused::TemplateNotApproved { .. } => NOT_APPROVED,
+        Refused::MissingParameters { .. } => MISSING_PARAMETERS,
+        Refused::ForeignParameters { .. } => FOREIGN_PARAMETERS,
+        Refused::UnfitParameters { .. } => UNFIT_PARAMETERS,
+        Refused::UnknownLine { .. } => UNKNOWN_LINE,
+        Refused::UnknownParticipant { .. } => UNKNOWN_PARTICIPANT,
+        Refused::TeamWithInternals { .. } | Refused::UnknownTeam { .. } => TEAM_UNFIT,
+        Refused::ConfiguredTemplateNeedsCaller { .. } => NEEDS_CALLER,
+        Refused::NoExternalLeft => NO_EXTERNAL,
+        Refused::UnknownMedia { .. } => UNKNOWN_MEDIA,
+        Refused::MediaUnfit { .. } => MEDIA_UNFIT,
+        Refused::UnknownReply { .. } => UNKNOWN_REPLY,
+        Refused::UnknownConversation => UNKNOWN_CONVERSATION,
+        Refused::ScopesNotHeld { .. } => SCOPES_NOT_HELD,
+        Refused::KeyLimitReached { .. } => LIMIT_REACHED,
+    }
+}
+
+/// The code of a refused change of a setting.
+fn code_of_managed(refused: &admin::Refused) -> ErrorCode {
+    match refused {
+        admin::Refused::UnknownWorkspace(_) => FORBIDDEN,
+        admin::Refused::UnknownEndpoint(_)
+        | admin::Refused::UnknownJob(_)
+        | admin::Refused::UnknownDelivery(_)
+        | admin::Refused::UnknownEvent(_) => NO_WEBHOOK,
+        admin::Refused::Onboarding(refused) => code_of(refused),
+        admin::Refused::TooManyEndpoints { .. } => LIMIT_REACHED,
+        admin::Refused::EndpointDisabled(_) | admin::Refused::Rotation(_) | admin::Refused::JobDone(_) => {
+            WEBHOOK_STATE
+        }
+        admin::Refused::Unfit(_) | admin::Refused::Range(_) => INVALID,
     }
 }
 
@@ -432,6 +443,7 @@ impl From<admin::Refused> for ApiError {
 /// What the response adds about a refused change of a setting.
 fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
     let extra = match refused {
+        admin::Refused::Onboarding(refused) => return extra_of(refused),
         admin::Refused::TooManyEndpoints { of } => json!({"limit": "webhookEndpoints", "of": of}),
         admin::Refused::EndpointDisabled(_) => json!({"reason": "DISABLED"}),
         admin::Refused::JobDone(_) => json!({"reason": "JOB_ENDED"}),

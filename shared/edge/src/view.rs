@@ -48,8 +48,8 @@ use domain::webhook::{DisabledReason, PARKED_FOR};
 use domain::{
     BusinessAccountId, ChannelId, ChoiceScope, Choices, Consent, Contact, ContactId, Conversation,
     Definitions, EndpointId, Erasure, Event, EventType, External, FileType, Internal, Lead, LeadId, Media,
-    MediaId, Merge, Message, MessageBody, MessageId, PLATFORM, Part, ProviderUserId, Summary, Team, Tenure,
-    Timestamp, User, WebhookEndpoint, WorkspaceId,
+    MediaId, Merge, Message, MessageBody, MessageId, Onboarding, PLATFORM, Part, ProviderUserId, Summary,
+    Team, TemplateId, Tenure, Timestamp, User, WebhookEndpoint, WorkspaceId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -119,6 +119,13 @@ views! {
     closed_value(value: &'a ClosedValue) -> ClosedValueView<'a> {
         id: String = value.id.to_string(),
         value: &'a str = &value.value,
+    }
+
+    /// The templates that open a workspace's conversations, and which of them a request's templates replace.
+    pub onboarding(onboarding: &Onboarding) -> OnboardingView {
+        #[serde(rename = "override")]
+        overriding: &'static str = onboarding.overriding.as_str(),
+        sequence: Vec<String> = onboarding.sequence.iter().map(TemplateId::to_string).collect(),
     }
 
     /// An internal user in endpoint 9.

@@ -49,7 +49,7 @@ from messaging_client.api.lead_capture import (
     preflight_campaign_lead,
 )
 from messaging_client.api.messages import create_message, get_message, list_messages
-from messaging_client.api.settings import list_custom_attributes
+from messaging_client.api.settings import get_onboarding, list_custom_attributes, set_onboarding
 from messaging_client.api.templates import get_template, list_templates, preview_template
 from messaging_client.api.users import get_team, get_user, list_teams, list_users
 from messaging_client.api.webhook_deliveries import (
@@ -121,6 +121,8 @@ from messaging_client.models import (
     MessageType,
     NoContactError,
     NoContactErrorCode,
+    Onboarding,
+    OnboardingUpdate,
     OwnSession,
     OwnSessionKind,
     PortalLink,
@@ -250,6 +252,12 @@ def main() -> None:
 
     attributes = list_custom_attributes.sync_detailed(workspace, client=client)
     assert parsed("listCustomAttributes", attributes, 200, CustomAttributeList).custom_attributes
+
+    shown = get_onboarding.sync_detailed(workspace, client=client)
+    onboarding = parsed("getOnboarding", shown, 200, Onboarding)
+    same = OnboardingUpdate(onboarding.override, onboarding.sequence)
+    put = set_onboarding.sync_detailed(workspace, client=client, body=same, if_match=shown.headers["ETag"])
+    assert parsed("setOnboarding", put, 200, Onboarding) == onboarding
 
     user = get_user.sync_detailed(workspace, uuid.UUID(stack["userId"]), client=client)
     assert parsed("getUser", user, 200, InternalUser).email == stack["email"]

@@ -84,6 +84,15 @@ async function main(): Promise<void> {
   const definitions: Schemas["CustomAttribute"][] = printed("listCustomAttributes", attributes, 200).customAttributes;
   if (definitions.length === 0) throw new Error("attributes are expected");
 
+  const ONBOARDING = "/service/api/v1/workspaces/{workspaceId}/settings/onboarding" as const;
+  const shownOnboarding = await client.GET(ONBOARDING, { params: { path: workspace } });
+  const onboarding: Schemas["Onboarding"] = printed("getOnboarding", shownOnboarding, 200);
+  const sameOnboarding = await client.PUT(ONBOARDING, {
+    params: { path: workspace, header: { "If-Match": shownOnboarding.response.headers.get("ETag") ?? "" } },
+    body: onboarding,
+  });
+  if (printed("setOnboarding", sameOnboarding, 200).override !== onboarding.override) throw new Error("the same onboarding is expected");
+
   const user = await client.GET("/service/api/v1/workspaces/{workspaceId}/users/{userId}", {
     params: { path: { ...workspace, userId: stack.userId } },
   });

@@ -73,6 +73,12 @@ async function main(): Promise<void> {
   const definitions: CustomAttribute[] = printed("listCustomAttributes", attributes, 200).customAttributes;
   if (definitions.length === 0) throw new Error("attributes are expected");
 
+  const shownOnboarding = await api.getOnboarding({ client, path: workspace });
+  const onboarding = printed("getOnboarding", shownOnboarding, 200);
+  const onboardingTag = shownOnboarding.response.headers.get("ETag") ?? "";
+  const sameOnboarding = await api.setOnboarding({ client, path: workspace, headers: { "If-Match": onboardingTag }, body: onboarding });
+  if (printed("setOnboarding", sameOnboarding, 200).override !== onboarding.override) throw new Error("the same onboarding is expected");
+
   const user = await api.getUser({ client, path: { ...workspace, userId: stack.userId } });
   if (printed("getUser", user, 200).email !== stack.email) throw new Error("another user is expected");
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use admin::{Admin, Gate};
+use admin::{Admin, Check, Gate};
 use domain::secret::{self, Randomness};
 use domain::text::same_name;
-use domain::{TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId};
+use domain::{TrustedReceivers, Workspace, WorkspaceId};
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
 use store::Store;
@@ -39,12 +39,14 @@ pub(crate) struct ByOperator;
 impl Gate for ByOperator {
     type Refusal = Refusal;
 
-    fn check(&self, _: &WebhookEndpoint) -> Result {
-        Ok(())
-    }
-
     fn admit(&self) -> BoxFuture<'_, Result> {
         ready(Ok(())).boxed()
+    }
+}
+
+impl<T> Check<T> for ByOperator {
+    fn check(&self, _: &T) -> Result {
+        Ok(())
     }
 }
 
@@ -80,7 +82,7 @@ impl Console {
     /// What changes a workspace as the management API does. It knows no queues.
     pub(crate) async fn admin(&self, workspace: WorkspaceId) -> Result<Admin<'_, ByOperator>> {
         let by = self.beside.operator().await?;
-        Ok(Admin { gate: ByOperator, store: &self.store, workspace, by, queues: None, rescue: FIRST_DUE })
+        Ok(Admin::new(ByOperator, &self.store, workspace, by))
     }
 
     /// The same for changes that wake lanes.

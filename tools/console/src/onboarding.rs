@@ -1,15 +1,9 @@
 //! `console onboarding ...`
 
-use std::collections::BTreeMap;
-
 use clap::{Args, Subcommand};
-use domain::settings::line::Reached;
-use domain::settings::template::Accepting;
-use domain::{Line, Onboarding, Override, TemplateId};
-use futures::try_join;
+use domain::{Onboarding, Override, TemplateId};
 
 use crate::arguments::{InWorkspace, one_of};
-use crate::changed::{Decision, changed};
 use crate::output::{Output, Report};
 use crate::view::View;
 use crate::{Console, Result};
@@ -50,39 +44,13 @@ impl Verb {
 }
 
 async fn set(console: &Console, wanted: Set) -> Result<Report> {
-    let store = &console.store;
     let onboarding = Onboarding::new(wanted.overriding, wanted.sequence)?;
-    let (_, of_others) = changed(
-        async || {
-            // Read the workspace first: a deleted template or a new default line changes its version, and the write fails.
-            let workspace = console.workspace(&wanted.within).await?;
-            let (templates, lines) =
-                try_join!(store.templates(workspace.id, &onboarding.sequence), store.lines(workspace.id))?;
-            Ok((workspace, templates, lines))
-        },
-        |(workspace, templates, lines)| {
-            let is_default = |line: &&Line| workspace.default_line.as_ref() == Some(&line.channel);
-            let (default, others): (Vec<_>, Vec<_>) = lines.lines.iter().partition(is_default);
-            let check = |lines: Vec<&Line>| {
-                let lines: Vec<Reached> = lines.into_iter().map(Reached::from).collect();
-                let (media, now) = (BTreeMap::new(), store.now());
-                let with = Accepting { lines: &lines, media: &media, now, is_object: edge::is_object };
-                onboarding.check(templates, &with)
-            };
-            check(default)?;
-            let of_others = check(others).err();
-            Ok(match workspace.with_onboarding(onboarding.clone()) {
-                Some(next) => Decision::Changed((next, of_others)),
-                None => Decision::Unchanged((workspace.clone(), of_others)),
-            })
-        },
-        async |_, (next, _)| store.replace_workspace(next).await,
-    )
-    .await?;
-    let refused = of_others.map(|refused| {
+    let workspace = console.workspace(&wanted.within).await?;
+    let set = console.admin(workspace.id).await?.set_onboarding(&onboarding, edge::is_object).await?;
+    let refused = set.on_other_lines.map(|refused| {
         format!("A conversation on another line than the default one can be refused: {refused}.")
     });
-    Ok(Report::from(view(&onboarding)).remarks(refused))
+    Ok(Report::from(view(&set.onboarding)).remarks(refused))
 }
 
 fn view(onboarding: &Onboarding) -> View {

@@ -396,6 +396,7 @@ impl From<admin::Refused> for Refusal {
             }
             admin::Refused::Rotation(refused) => Self::Rotation(refused),
             admin::Refused::Range(reason) => Self::Range(reason),
+            admin::Refused::Onboarding(refused) => Self::OnboardingRefused(refused),
             admin::Refused::JobDone(id) => Self::JobDone(id),
         }
     }

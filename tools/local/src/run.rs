@@ -145,6 +145,8 @@ fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
     let Sending { templates, capture, .. } = &workspace.sending;
     let first = |list: &[Value], field: &str| list.first().map(|found| text(found, field));
     let closed = attribute("CLOSED");
+    let is_plain = |template: &&Value| template["callerParameters"].as_array().is_some_and(Vec::is_empty);
+    let plain = templates.iter().find(is_plain);
     let all = [
         ("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90", Some(workspace.workspace_id.clone())),
         ("a18eabcd-ae14-4325-9568-1c361b76a862", first(contacts, "id")),
@@ -155,6 +157,7 @@ fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
         ("5a7d9f0e-41b2-4b3f-9d0e-8c6c7f1e2d3c", made(|work| &work.message, "messageId")),
         ("9c1b1f0a-0d5e-4f43-8a55-6c2c1f1f4b77", made(|work| &work.file, "mediaId")),
         ("6a2d6111-2c1d-4b20-bd86-57b6194c8d0b", first(templates, "templateId")),
+        ("8d2e6a4c-1f7b-4c93-a5d0-3b9e7f1c5a28", plain.map(|template| text(template, "templateId"))),
         ("2b6f0c4e-8d1a-5e37-9c5b-7a1d3f5e9b0c", made(|work| &work.erasure, "erasureId")),
         ("ada.okafor@example.com", first(users, "email")),
         ("711f90e5-3baa-43bc-a891-271ec7772b40", attribute("OPEN").map(|open| text(open, "id"))),

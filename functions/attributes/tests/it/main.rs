@@ -8,6 +8,9 @@ use harness::{Answer, GatewayEvent, World, trips};
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 
+mod onboarding;
+mod routes;
+
 struct Attributes {
     world: World,
     api: Api,
@@ -158,6 +161,10 @@ async fn the_event_file_is_a_request_that_succeeds_and_other_methods_are_not_fou
     let f = Attributes::start().await;
     let event = f.world.event("attributes-list.json");
     assert_eq!(f.send(event.clone()).await.status, 200);
-    let answer = f.send(event.method("POST")).await;
+    let answer = f.send(event.method("DELETE")).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (404, Some("SERVICE_CORE_0404")));
+}
+
+fn code(answer: &Answer) -> (u16, &str) {
+    (answer.status, answer.json["code"].as_str().unwrap_or_default())
 }

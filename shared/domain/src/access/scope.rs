@@ -47,6 +47,8 @@ pub enum Scope {
     DeliveriesWrite,
     /// The events that were recorded for webhook endpoints, with their bodies.
     EventsRead,
+    /// The settings of the workspace: change the templates that open conversations.
+    SettingsWrite,
 }
 
 impl Scope {
@@ -72,6 +74,7 @@ impl Scope {
         ("deliveries:read", Self::DeliveriesRead),
         ("deliveries:write", Self::DeliveriesWrite),
         ("events:read", Self::EventsRead),
+        ("settings:write", Self::SettingsWrite),
     ];
 
     /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
@@ -97,6 +100,7 @@ impl Scope {
         "deliveries:read",
         "deliveries:write",
         "events:read",
+        "settings:write",
         "*",
     ];
 
@@ -117,6 +121,7 @@ impl Scope {
                 | Self::DeliveriesRead
                 | Self::DeliveriesWrite
                 | Self::EventsRead
+                | Self::SettingsWrite
         )
     }
 

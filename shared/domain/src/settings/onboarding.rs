@@ -44,6 +44,13 @@ impl Onboarding {
         if sequence.len() > Self::MAX { Err(SequenceTooLong) } else { Ok(Self { overriding, sequence }) }
     }
 
+    /// The names of the fields in which the next settings differ, as requests name them.
+    pub fn differences(&self, next: &Self) -> Vec<&'static str> {
+        let fields =
+            [("override", self.overriding != next.overriding), ("sequence", self.sequence != next.sequence)];
+        fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
     /// The configured templates that are sent after the request's templates; all of them if `requested` is
     /// `None`. An empty list in the request replaces the sequence, or its first template, by nothing.
     pub fn following(&self, requested: Option<&[Requested]>) -> &[TemplateId] {

@@ -87,8 +87,28 @@ impl Store {
         fields: &[&str],
         by: &Author,
     ) -> Result<bool, StoreError> {
+        self.replace_audited(next, AuditAction::WorkspaceUpdate, fields, by).await
+    }
+
+    /// Changes the onboarding of a workspace, with an entry of the audit log. One round trip, 4 write units.
+    pub async fn update_onboarding(
+        &self,
+        next: &Workspace,
+        fields: &[&str],
+        by: &Author,
+    ) -> Result<bool, StoreError> {
+        self.replace_audited(next, AuditAction::OnboardingUpdate, fields, by).await
+    }
+
+    async fn replace_audited(
+        &self,
+        next: &Workspace,
+        action: AuditAction,
+        fields: &[&str],
+        by: &Author,
+    ) -> Result<bool, StoreError> {
         let replaced = replace_write(Table::Workspaces, self.workspace_row(next)?, next.version - 1);
-        let entry = self.audit(by, next.id, AuditAction::WorkspaceUpdate, next.id, fields)?;
+        let entry = self.audit(by, next.id, action, next.id, fields)?;
         self.all_or_none([replaced, entry]).await
     }
 

@@ -400,6 +400,8 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         "paid",
     ];
     let my_closed = stack.console(&my_closed);
+    let template = ["template", "create", "--workspace", &theirs.id, "--name", "theirs", "--language", "es"];
+    let template = create(&stack, &template, "templateId");
     let key = ["key", "create", "--workspace", &theirs.id, "--name", "theirs", "--scope", "users:read"];
     let key = create(&stack, &key, "keyId");
     let started = stack.api(Method::POST, &theirs, "/sessions", Some(json!({}))).await;
@@ -443,6 +445,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     };
     let rename = Some(json!({"firstName": "X"}));
     let merge = |id: &str| Some(json!({"contactId": id}));
+    let onboarding = |id: &str| Some(json!({"override": "ENTIRE", "sequence": [id]}));
     let rows: Vec<Row> = vec![
         get("GET contact", "/contacts/", &contact, &random, 404),
         (
@@ -474,6 +477,15 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         ),
         get("GET user", "/users/", &user, &random, 404),
         get("GET team", "/teams/", &team, &random, 404),
+        (
+            "template of the onboarding",
+            Method::PUT,
+            "/settings/onboarding".to_owned(),
+            "/settings/onboarding".to_owned(),
+            onboarding(&template),
+            onboarding(&random),
+            422,
+        ),
         get("GET API key", "/api-keys/", &key, &random, 404),
         (
             "revoke API key",
@@ -529,8 +541,8 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         body("closed value", closed_entry(&my_closed_id, &value_id), closed_entry(&my_closed_id, &random)),
     ];
     let named = [
-        &nowhere, &delivery, &contact, &user, &key, &endpoint, &event, &job, &attribute, &closed_id,
-        &value_id, &random,
+        &nowhere, &delivery, &contact, &user, &template, &key, &endpoint, &event, &job, &attribute,
+        &closed_id, &value_id, &random,
     ]
     .map(String::as_str);
     all_answer_alike(&stack, &mine, rows, &named).await;

@@ -147,6 +147,11 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let attributes = parsed("listCustomAttributes", request.send().await?, 200);
     assert!(!attributes.custom_attributes.is_empty());
 
+    let shown = parsed("getOnboarding", integrations.get_onboarding().workspace_id(*workspace).send().await?, 200);
+    let same: types::OnboardingUpdate = body(json!({"override": shown.override_, "sequence": shown.sequence}))?;
+    let request = integrations.set_onboarding().workspace_id(*workspace).body(same);
+    assert_eq!(parsed("setOnboarding", request.send().await?, 200).sequence, shown.sequence);
+
     let user: Uuid = stack.text("userId").parse()?;
     let request = integrations.get_user().workspace_id(*workspace).user_id(user);
     assert_eq!(parsed("getUser", request.send().await?, 200).email, stack.text("email"));

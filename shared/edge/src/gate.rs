@@ -1,0 +1,54 @@
+//! What must hold before a change of a resource by the management API.
+
+use admin::{Admin, Check, Gate};
+use domain::{Onboarding, WebhookEndpoint};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use crate::api::Call;
+use crate::error::ApiError;
+use crate::reply::Reply;
+use crate::view;
+
+/// A resource whose present state has a tag.
+pub trait Tagged {
+    /// A response about the resource, with the tag of its state.
+    fn tag(&self, reply: Reply) -> Result<Reply, ApiError>;
+}
+
+impl Tagged for WebhookEndpoint {
+    /// The tag is that of the settings: how the endpoint responds and its rotation change by themselves.
+    fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
+        reply.tagged_by(&view::webhook_endpoint(self))
+    }
+}
+
+impl Tagged for Onboarding {
+    fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
+        reply.tagged_by(&view::onboarding(self))
+    }
+}
+
+/// What must hold before a change is judged: `If-Match` names the state that was read, and the limiter admits the request.
+pub struct OfCall<'a>(&'a Call<'a>);
+
+impl<'a> OfCall<'a> {
+    /// The workspace of a call, and its caller.
+    pub fn admin(call: &'a Call<'a>) -> Admin<'a, Self> {
+        Admin::new(Self(call), call.store(), call.workspace(), call.author())
+    }
+}
+
+impl Gate for OfCall<'_> {
+    type Refusal = ApiError;
+
+    fn admit(&self) -> BoxFuture<'_, Result<(), ApiError>> {
+        self.0.caller.admitted().boxed()
+    }
+}
+
+impl<T: Tagged> Check<T> for OfCall<'_> {
+    fn check(&self, seen: &T) -> Result<(), ApiError> {
+        self.0.request.check_if_match(&seen.tag(Reply::no_content())?)
+    }
+}
