@@ -269,6 +269,12 @@ impl World {
         template
     }
 
+    /// Deletes a template of the workspace.
+    pub async fn delete_template(&self, template: &Template) {
+        let owner = TemplateOwner::Workspace(Box::new(self.settings(self.workspace).await.0));
+        assert!(done(self.db.store().delete_template(&owner, template).await));
+    }
+
     /// Sets up the workspace's onboarding.
     pub async fn onboarding(&self, overriding: Override, sequence: &[TemplateId]) {
         let (workspace, _) = self.settings(self.workspace).await;

@@ -5,7 +5,6 @@ use domain::{AuditFilter, Onboarding, Override, Template, TemplateId, TemplateSc
 use futures::future::{join, join_all};
 use harness::{Answer, Death, GatewayEvent, trips};
 use serde_json::{Value, json};
-use store::TemplateOwner;
 
 use crate::{Attributes, code};
 
@@ -172,8 +171,6 @@ async fn if_match_must_name_the_state_that_was_read() {
 async fn a_template_that_is_deleted_meanwhile_is_unknown() {
     let f = Attributes::start().await;
     let template = f.world.template(|_| ()).await;
-    let store = f.world.db.store();
-    let seen = store.workspace(f.world.workspace).await.unwrap().unwrap();
     f.get().await;
     f.world.db.forget_calls();
     let held = f.world.db.hold("Query");
@@ -181,8 +178,7 @@ async fn a_template_that_is_deleted_meanwhile_is_unknown() {
     let (answer, ()) = join(f.set(&[template.id]), async {
         f.world.db.begun("BatchGetItem", 1).await;
         f.world.db.begun("Query", 1).await;
-        let owner = TemplateOwner::Workspace(Box::new(seen));
-        assert!(store.delete_template(&owner, &template).await.unwrap());
+        f.world.delete_template(&template).await;
         drop(held);
     })
     .await;
