@@ -44,6 +44,7 @@ OF_EXAMPLES = {
     "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd": MADE["eventId"],
     "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd.4c8e0a2c-6f1b-4d3e-8a5c-7e9f1b3d5f70": MADE["deliveryId"],
     "8f2b6d0a-4c1e-5a79-93b5-d7e9f1a3c5b7": MADE["jobId"],
+    "5e7a9c1d-3f5b-4d7e-9a1c-3e5f7b9d1a2c": MADE["requestId"],
     "a18eabcd-ae14-4325-9568-1c361b76a862": WORKSPACE["contacts"][0]["id"],
     "2f24fcc0-e1da-40d4-a496-7dcd00f4546d": WORKSPACE["users"][0]["id"],
     "ada.okafor@example.com": WORKSPACE["users"][0]["email"],
@@ -72,6 +73,7 @@ REAL = {
     "endpointId": [MADE["endpointId"]],
     "eventId": [MADE["eventId"]],
     "jobId": [MADE["jobId"]],
+    "requestId": [MADE["requestId"]],
     "userId": [user["id"] for user in WORKSPACE["users"]],
     "teamId": [WORKSPACE["teamId"]],
     "templateId": [template([])["templateId"], template(["booking"])["templateId"]],
@@ -233,6 +235,8 @@ BEYOND_SCHEMAS = [
     (r"query\.(since|until)|body\.expiresAt", "value_error"),
     # A range of time begins at most 14 days ago and before its end, which only a replay has.
     (r"body\.(since|until)", "value_error"),
+    # A cursor of the retries of leads.
+    (r"body\.cursor", "value_error"),
     # A URL has more rules than a pattern can say.
     (r"body\.(returnUrl|url)", "value_error"),
     # A search needs a character that remains without white space, accents and apostrophes, and has at most five words.
@@ -273,6 +277,9 @@ def examples_succeed(ctx, response, case):
     # The key of a program has no session to end.
     if case.operation.label.startswith("DELETE") and case.operation.label.endswith("/session"):
         assert response.status_code in (403, 404), f"the response to a key is {response.status_code}"
+    # A lead that was retried a moment ago is queued.
+    elif case.operation.label.endswith("/retry") and "/leads/" in case.operation.label:
+        assert response.status_code in (200, 404, 409, 412, 422), f"the response to a retry is {response.status_code}"
     elif case.meta is not None and case.meta.phase.name.name == "EXAMPLES":
         assert response.status_code < 300, f"the response to an example is {response.status_code}"
 

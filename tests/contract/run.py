@@ -20,6 +20,7 @@ import pathlib
 import secrets
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 
@@ -80,7 +81,7 @@ def rust():
 
 def made(stack):
     """Creates an API key with a high rate limit, and what requests need: a conversation with a message, an uploaded file, the preview of an
-    erasure, webhook endpoints, a delivery, a job, and what requests may end."""
+    erasure, webhook endpoints, a delivery, a job, a lead, and what requests may end."""
     workspace = stack["workspaces"][0]
     command = [stack["console"], "--json", "key", "create", "--workspace", workspace["workspaceId"]]
     options = ["--name", "contract", "--scope", "*", "--scope", "contacts:erase", "--rate", "500", "--burst", "30000"]
@@ -113,8 +114,10 @@ def made(stack):
     # A delivery, and a job that was cancelled: the service may do a job before it is cancelled, and then refuses to.
     sent = call(f"webhook-endpoints/{endpoints[0]}/test", {})
     job = cancelled_job(lambda resource, body: call(f"webhook-endpoints/{endpoints[0]}/jobs{resource}", body))
+    # A lead whose number the simulated provider refuses.
+    ids = {"requestId": failed_lead(stack, call)}
     preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
-    ids = {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
+    ids |= {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
     session = call("sessions", {})
     ids |= {"sessionId": session["session"]["id"]}
     ids |= sent | {"jobId": job}
@@ -126,6 +129,28 @@ def made(stack):
         "PYTHONPATH": str(HERE),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
+
+
+def failed_lead(stack, call):
+    workspace = stack["workspaces"][0]
+    capture = workspace["capture"]
+    lead = {
+        "workspaceId": workspace["workspaceId"],
+        "captureKey": capture["captureKey"],
+        "cellphone": "+34602220001",
+        "landingUri": f"{capture['origins'][0]}/spring",
+        "consent": {"status": "GRANTED"},
+        "recaptchaToken": f"pass-{secrets.token_hex(8)}",
+    }
+    headers = {"content-type": "application/json", "origin": capture["origins"][0]}
+    url = f"{stack['captureUrl']}/api/v1/leadscout/campaign-leads"
+    accepted = json.load(urllib.request.urlopen(urllib.request.Request(url, json.dumps(lead).encode(), headers)))
+    until = time.monotonic() + 60
+    while call(f"leads/{accepted['requestId']}")["state"] != "FAILED":
+        if time.monotonic() > until:
+            raise AssertionError("the lead did not fail within a minute")
+        time.sleep(0.1)
+    return accepted["requestId"]
 
 
 def cancelled_job(call):

@@ -25,6 +25,8 @@ def drive(folder, command, cellphone, without=frozenset()):
         "userId": WORKSPACE["users"][0]["id"],
         "email": WORKSPACE["users"][0]["email"],
         "cellphone": cellphone,
+        # The simulated provider refuses numbers with this end.
+        "refusedCellphone": f"+3460{cellphone[-3:]}0001",
         "captureKey": WORKSPACE["capture"]["captureKey"],
         "origin": WORKSPACE["capture"]["origins"][0],
     }

@@ -97,7 +97,7 @@ def test_routes_are_those_of_the_template():
 
 # Words in the code that reads requests, but that are not names in a request.
 OTHER_WORDS = {
-    *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints", "deliveries", "events"),
+    *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints", "deliveries", "events", "leads", "lead-retries"),
     # Names of lists and routes.
     *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "attributes", "sessions"),
     *("GET", "POST", "PATCH", "PUT", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER"),
@@ -115,6 +115,8 @@ READERS = [
     "functions/deliveries/src/jobs.rs",
     "functions/deliveries/src/log.rs",
     "functions/deliveries/src/requests.rs",
+    "functions/lead-records/src/list.rs",
+    "functions/lead-records/src/retries.rs",
     "functions/endpoints/src/create.rs",
     "functions/endpoints/src/fields.rs",
     "functions/endpoints/src/get.rs",

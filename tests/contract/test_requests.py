@@ -28,7 +28,7 @@ def ask(path, method, query="", sent=None):
     """The status and the JSON of a response."""
     path = path.replace("{workspaceId}", WORKSPACE)
     path = path.replace("{deliveryId}", f"{SOMEBODY}.{SOMEBODY}")
-    ids = ("conversationId", "contactId", "userId", "messageId", "mediaId", "templateId", "keyId", "sessionId", "endpointId", "teamId", "jobId", "eventId")
+    ids = ("conversationId", "contactId", "userId", "messageId", "mediaId", "templateId", "keyId", "sessionId", "endpointId", "teamId", "jobId", "eventId", "requestId")
     for name in ids:
         path = path.replace(f"{{{name}}}", SOMEBODY)
     headers = {"x-api-key": os.environ["CONTRACT_API_KEY"], "content-type": "application/json"}

@@ -44,6 +44,10 @@ FUNCTIONS = {
         {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "FIRST_DUE_SECONDS"},
         {"api-keys", "limits", "workspaces", "webhooks", "audit", "secrets"},
     ),
+    "lead-records": (
+        {"LEAD_QUEUE_URL", "FIRST_DUE_SECONDS"},
+        {"api-keys", "limits", "workspaces", "leads", "audit", "secrets"},
+    ),
     "portal": ({"CAPTURE_URL"}, set()),
     "leads": (
         {"CAPTCHA_URL", "FIRST_DUE_SECONDS", "LEAD_RETENTION_DAYS"},
@@ -165,6 +169,9 @@ LEADING_KEYS = {
     }
     | {"*#C#*", "*#P#*", "*#U#*"}
     | PERSON_KEY,
+    ("lead-records", "leads"): {"*#L#*", "*#O"} | {AUDIT_LOG},
+    ("lead-records", "secrets"): CURSOR_KEYS | PERSON_KEY,
+    ("lead-records", "workspaces"): {"*#K", "*#M", "*#W"} | HASH | PERSON_KEY,
     ("messages", "secrets"): CURSOR_KEYS,
     ("messages", "workspaces"): {"*#L", "*#M", "*#MN", "*#W"} | {"*#C#*", "*#M#*", "*#R#*"} | HASH,
     ("leads", "secrets"): {"*#K"},
@@ -281,6 +288,10 @@ ROUTES = {
         ("post", f"{WORKSPACE}/webhook-endpoints/{{endpointId}}/test"): "deliveries",
         ("get", f"{WORKSPACE}/events"): "deliveries",
         ("get", f"{WORKSPACE}/events/{{eventId}}"): "deliveries",
+        ("get", f"{WORKSPACE}/leads"): "lead-records",
+        ("get", f"{WORKSPACE}/leads/{{requestId}}"): "lead-records",
+        ("post", f"{WORKSPACE}/leads/{{requestId}}/retry"): "lead-records",
+        ("post", f"{WORKSPACE}/lead-retries"): "lead-records",
         ("get", "/portal/{file}"): "portal",
         ("post", f"{WORKSPACE}/files"): "files",
         ("get", f"{WORKSPACE}/files/{{mediaId}}"): "files",
@@ -402,7 +413,7 @@ UNRESERVED = 100
 
 # parameter -> functions whose concurrency it reserves
 RESERVES = {
-    "ApiReservedConcurrency": {"access", "attributes", "contacts", "conversations", "files", "messages", "portal", "users", "endpoints", "deliveries"},
+    "ApiReservedConcurrency": {"access", "attributes", "contacts", "conversations", "files", "messages", "portal", "users", "endpoints", "deliveries", "lead-records"},
     "LeadsReservedConcurrency": {"leads"},
     "RelayReservedConcurrency": {"event-relay"},
     "DeliveryReservedConcurrency": {"webhook-delivery"},

@@ -34,7 +34,7 @@ pub struct Admin<'a, G> {
     pub workspace: WorkspaceId,
     /// Who makes the changes, and in which request.
     pub by: Author,
-    /// The queues of webhook lanes; `None` if they cannot be found. Then the sweeper visits the lanes.
+    /// The queues of the lanes that the changes wake; `None` if they cannot be found. Then the sweeper visits the lanes.
     pub queues: Option<Queues>,
     /// The time after which the sweeper looks at a lane whose queue message was lost.
     pub rescue: Duration,

@@ -5,6 +5,7 @@ mod admin;
 mod deliveries;
 mod endpoints;
 mod jobs;
+mod leads;
 mod onboarding;
 mod refused;
 mod requests;
@@ -19,6 +20,7 @@ pub use endpoints::{
     endpoint_details, endpoint_to_call,
 };
 pub use jobs::{JobProgress, JobRequest, RequestedJob, furthest};
+pub use leads::{LeadRetries, RetriedLeads, lead};
 pub use onboarding::SetOnboarding;
 pub use refused::Refused;
 pub use trial::Trial;

@@ -1,7 +1,8 @@
 //! Why changes are refused.
 
+use domain::lead::NotRetried;
 use domain::webhook::{ChangeRefused, RotationRefused};
-use domain::{DeliveryId, EndpointId, EventId, JobId, WorkspaceId};
+use domain::{DeliveryId, EndpointId, EventId, JobId, LeadId, LeadState, WorkspaceId};
 
 /// Why a change of a workspace is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +22,17 @@ pub enum Refused {
     /// The workspace has no such recorded event.
     #[error("the workspace has no recorded event {0}")]
     UnknownEvent(EventId),
+    /// The workspace has no such lead.
+    #[error("the workspace has no lead {0}")]
+    UnknownLead(LeadId),
+    /// The lead is not retried.
+    #[error("the lead is {} and is not retried: {}", .state.as_str(), .reason.as_str())]
+    LeadNotRetried {
+        /// The state of the lead.
+        state: LeadState,
+        /// Why it is not retried.
+        reason: NotRetried,
+    },
     /// The workspace has the maximum number of endpoints.
     #[error("the workspace has {of} webhook endpoints, which is the maximum")]
     TooManyEndpoints {

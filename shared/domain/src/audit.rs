@@ -74,6 +74,10 @@ pub enum AuditAction {
     DeliveryRetry,
     /// A job was cancelled.
     WebhookJobCancel,
+    /// A lead was queued again.
+    LeadRetry,
+    /// Retries of a page of leads were requested, each of which is judged by itself. The subject is the workspace.
+    LeadRetriesRequest,
 }
 
 words!(
@@ -99,6 +103,8 @@ words!(
         WebhookEndpointRecover: "webhook_endpoint.recover",
         DeliveryRetry: "delivery.retry",
         WebhookJobCancel: "webhook_job.cancel",
+        LeadRetry: "lead.retry",
+        LeadRetriesRequest: "lead_retries.request",
     }
 );
 
@@ -135,7 +141,7 @@ mod tests {
             assert_eq!(AuditAction::parse(name), Ok(action));
             let (resource, verb) = name.split_once('.').unwrap();
             assert_eq!(action.subject_type(), resource, "{name}");
-            let verbs = "create update revoke enable disable delete rotate_secret activate_secret replay recover retry cancel test";
+            let verbs = "create update revoke enable disable delete rotate_secret activate_secret replay recover retry cancel test request";
             assert!(verbs.split(' ').any(|known| known == verb), "{name}");
         }
     }

@@ -23,7 +23,7 @@ mod visitor;
 pub use consent::{Consent, ConsentClaim, ConsentStatus, ConsentText};
 pub use origin::{SentOrigin, WebOrigin};
 pub use request::{LeadRequest, VisitorSeen};
-pub use sending::{Judgement, LeadKnown};
+pub use sending::{Judgement, LeadKnown, NotRetried, RetryKnown};
 pub use visitor::{LandingUri, LeadName, Utm};
 
 use std::time::Duration;

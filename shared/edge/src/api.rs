@@ -17,7 +17,7 @@ use tracing::{Instrument, Span, error_span};
 use crate::auth::{Authenticator, Caller, Identity};
 use crate::cursor::{self, Bounds};
 use crate::error::ApiError;
-use crate::form::Form;
+use crate::form::{Form, Node};
 use crate::idempotency;
 use crate::reply::{Reply, respond};
 use crate::request::ApiRequest;
@@ -202,10 +202,15 @@ impl Cursors<'_> {
         if query.sent("cursor").is_none() {
             return Ok(None);
         }
+        self.open_at(form, &query.field("cursor")).await
+    }
+
+    /// The same for a cursor at another place of the request, which is given.
+    pub async fn open_at(&self, form: &mut Form, at: &Node<'_>) -> Result<Option<String>, ApiError> {
         let keys = self.keys().await?;
         let reason = "the cursor does not belong to this list with these filters";
         let opened = |cursor: &str| cursor::open(&keys, &self.bounds, cursor).ok_or(Unfit::Value { reason });
-        Ok(query.text(form, "cursor", opened))
+        Ok(at.text(form, opened))
     }
 
     /// Loads the key, so that sealing after a page needs no round trip. Run it in parallel with the page's

@@ -44,9 +44,11 @@ const NO_TEMPLATE: ErrorCode = code(404, "SERVICE_TEMPLATE_0404", "Template Not 
 const NO_KEY: ErrorCode = code(404, "SERVICE_KEY_0404", "API Key Not Found");
 const NO_SETTING: ErrorCode = code(404, "SERVICE_SETTING_0404", "Setting Not Found");
 const NO_WEBHOOK: ErrorCode = code(404, "SERVICE_WEBHOOK_0404", "Webhook Resource Not Found");
+const NO_LEAD: ErrorCode = code(404, "SERVICE_LEAD_0404", "Lead Not Found");
 const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
 const BLOCKED: ErrorCode = code(409, "SERVICE_CONVERSATION_0409", "Conversation Blocked");
 const WEBHOOK_STATE: ErrorCode = code(409, "SERVICE_WEBHOOK_0409", "Webhook State Conflict");
+const LEAD_STATE: ErrorCode = code(409, "SERVICE_LEAD_0409", "Lead Not Retried");
 const STALE: ErrorCode = code(412, "SERVICE_CORE_0412", "Precondition Failed");
 const TOO_LARGE: ErrorCode = code(413, "SERVICE_CORE_0413", "Payload Too Large");
 const NOT_JSON_TYPE: ErrorCode = code(415, "SERVICE_CORE_0415", "Unsupported Media Type");
@@ -97,9 +99,11 @@ pub const CODES: &[ErrorCode] = &[
     NO_KEY,
     NO_SETTING,
     NO_WEBHOOK,
+    NO_LEAD,
     CONTACT_TAKEN,
     BLOCKED,
     WEBHOOK_STATE,
+    LEAD_STATE,
     STALE,
     TOO_LARGE,
     NOT_JSON_TYPE,
@@ -371,6 +375,8 @@ fn code_of_managed(refused: &admin::Refused) -> ErrorCode {
         | admin::Refused::UnknownJob(_)
         | admin::Refused::UnknownDelivery(_)
         | admin::Refused::UnknownEvent(_) => NO_WEBHOOK,
+        admin::Refused::UnknownLead(_) => NO_LEAD,
+        admin::Refused::LeadNotRetried { .. } => LEAD_STATE,
         admin::Refused::Onboarding(refused) => code_of(refused),
         admin::Refused::TooManyEndpoints { .. } => LIMIT_REACHED,
         admin::Refused::EndpointDisabled(_) | admin::Refused::Rotation(_) | admin::Refused::JobDone(_) => {
@@ -452,7 +458,11 @@ fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
         admin::Refused::Rotation(
             RotationRefused::Overlapping { until } | RotationRefused::Activated { until },
         ) => json!({"reason": "ROTATION_RUNS", "until": until.to_string()}),
+        admin::Refused::LeadNotRetried { state, reason } => {
+            json!({"state": state.as_str(), "reason": reason.as_str()})
+        }
         admin::Refused::UnknownWorkspace(_)
+        | admin::Refused::UnknownLead(_)
         | admin::Refused::UnknownEndpoint(_)
         | admin::Refused::UnknownJob(_)
         | admin::Refused::UnknownDelivery(_)

@@ -34,9 +34,11 @@ pub use webhooks::{
 
 use std::collections::BTreeMap;
 
+use admin::RetriedLeads;
 use domain::attribute::{AttributeDefinition, ClosedValue};
 use domain::choices::Held;
 use domain::contact::conflict::Conflict;
+use domain::lead::NotRetried;
 use domain::media::Declared;
 use domain::message::received::{Extras, Raw};
 use domain::message::summary::Tally;
@@ -206,6 +208,39 @@ views! {
         consent: ConsentView<'a> = consent(&lead.consent),
         created_at: String = lead.created_at.to_string(),
         updated_at: String = lead.updated_at.to_string(),
+    }
+
+    /// A lead in the API. It contains the ids of contact, conversation and message once they exist.
+    pub lead_record(lead: &'a Lead) -> LeadRecordView<'a> {
+        id: String = lead.id.to_string(),
+        state: &'static str = lead.state.as_str(),
+        error: Option<&'a str> = lead.error.as_ref().map(|error| error.as_str()),
+        error_in_words: Option<&'static str> = lead.error.as_ref().and_then(in_words),
+        error_detail: Option<&'a str> = lead.error.as_ref().and_then(error_detail),
+        cellphone: &'a str = lead.cellphone.as_str(),
+        name: Option<&'a str> = lead.name.as_ref().map(|name| name.as_str()),
+        brand_id: &'a str = lead.brand.as_str(),
+        landing_uri: &'a str = lead.landing_uri.as_str(),
+        utm: &'a BTreeMap<String, String> = lead.utm.values(),
+        consent: ConsentView<'a> = consent(&lead.consent),
+        contact_id: Option<String> = lead.opened.then(|| lead.contact.to_string()),
+        conversation_id: Option<String> = lead.opened.then(|| lead.conversation.to_string()),
+        message_id: Option<String> = lead.sent_message().map(|message| message.to_string()),
+        created_at: String = lead.created_at.to_string(),
+        updated_at: String = lead.updated_at.to_string(),
+    }
+
+    /// A lead that was not retried.
+    lead_refusal(of: &(LeadId, NotRetried)) -> LeadRefusalView {
+        id: String = of.0.to_string(),
+        reason: &'static str = of.1.as_str(),
+    }
+
+    /// What became of a page of leads that were to be retried.
+    pub lead_retries(done: &RetriedLeads, cursor: Option<String>) -> LeadRetriesView {
+        retried: Vec<String> = done.retried.iter().map(LeadId::to_string).collect(),
+        refused: Vec<LeadRefusalView> = done.refused.iter().map(lead_refusal).collect(),
+        cursor: Option<String> = cursor,
     }
 
     /// The visitor's consent. Where it came from stays with the service.
@@ -457,6 +492,15 @@ pub struct ContactsView<'a> {
     pub contacts: Vec<ContactView<'a>>,
     /// The cursor of the next page.
     pub cursor: String,
+}
+
+/// A page of leads.
+#[derive(Debug, Serialize)]
+pub struct LeadsView<'a> {
+    /// The leads of the page, newest first.
+    pub leads: Vec<LeadRecordView<'a>>,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
 }
 
 /// A page of internal users.

@@ -69,7 +69,7 @@ dimensions! {
     /// A function of the Integrations API.
     ApiFunction = "Function" {
         Access = "access" Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Deliveries = "deliveries"
-        Endpoints = "endpoints" Files = "files"
+        Endpoints = "endpoints" Files = "files" LeadRecords = "lead-records"
         Messages = "messages" Users = "users"
     }
     /// Why a key gives no access. The answer never says so.

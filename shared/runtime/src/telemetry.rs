@@ -31,6 +31,7 @@ const OURS: &[&str] = &[
     "event_relay",
     "files",
     "inbox",
+    "lead_records",
     "lead_sender",
     "leads",
     "message_sender",

@@ -28,6 +28,24 @@ pub(crate) fn newest_first(at: Timestamp, id: impl std::fmt::Display) -> String 
     format!("{:013}#{id}", 9_999_999_999_999 - at.as_millis())
 }
 
+/// The sort keys of [`newest_first`] after this one, from `since` on and before `until`: the first and the last possible one.
+/// `None` if there can be none.
+pub(crate) fn newest_first_within(
+    after: Option<&str>,
+    since: Option<Timestamp>,
+    until: Option<Timestamp>,
+) -> Option<(String, String)> {
+    /// Sorts before all sort keys, which begin with a digit. No sort key is between another one and the same with a space.
+    const FIRST: &str = " ";
+    /// The last character of ASCII: it sorts behind everything that the sort keys contain.
+    const LAST: char = '~';
+    // The newest come first, so a later time is an earlier position.
+    let until = until.map_or_else(|| FIRST.to_owned(), |until| newest_first(until, LAST));
+    let since = since.map_or_else(|| LAST.to_string(), |since| newest_first(since, LAST));
+    let from = after.map_or_else(String::new, |after| format!("{after}{FIRST}")).max(until);
+    (from <= since).then_some((from, since))
+}
+
 /// The contact itself.
 pub(crate) fn contact(workspace: WorkspaceId, contact: ContactId) -> (String, &'static str) {
     (format!("{workspace}#C#{contact}"), "C")

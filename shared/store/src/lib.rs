@@ -50,7 +50,7 @@ pub use failures::{Failure, FailureBucket, bucket_of_stack};
 pub use lanes::counts::Counts;
 pub use lanes::{Claim, DueFrom, DueLane, DuePage, LaneState, Lease, Leased, Released};
 pub use leads::captures::CaptureRead;
-pub use leads::page::LeadPage;
+pub use leads::page::{LeadFilter, LeadPage};
 pub use leads::sending::{LeadOpening, LeadRecorded, LeasedLead};
 pub use leads::traces::{LeadDuplicates, LeadTraits, UsedToken};
 pub use leads::{CountedLead, LeadAccepted};

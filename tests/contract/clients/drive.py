@@ -8,6 +8,7 @@ import hashlib
 import datetime
 import json
 import os
+import time
 import urllib.request
 import uuid
 from typing import Any, TypeVar
@@ -48,6 +49,7 @@ from messaging_client.api.lead_capture import (
     get_lead_script,
     preflight_campaign_lead,
 )
+from messaging_client.api.leads import get_lead, list_leads, retry_lead, retry_leads
 from messaging_client.api.messages import create_message, get_message, list_messages
 from messaging_client.api.settings import get_onboarding, list_custom_attributes, set_onboarding
 from messaging_client.api.templates import get_template, list_templates, preview_template
@@ -111,6 +113,14 @@ from messaging_client.models import (
     GetLeadScriptScript,
     InternalByEmail,
     InternalUser,
+    LeadPage,
+    LeadRecord,
+    LeadRecordConsentStatus,
+    LeadRetries,
+    LeadRetriesDone,
+    LeadRetriesStatesItem,
+    LeadRetry,
+    LeadState,
     ListEventsInclude,
     Merge,
     MergeRequest,
@@ -201,6 +211,22 @@ def deliver_again(client: AuthenticatedClient, workspace: uuid.UUID, endpoint: u
     assert any(one.id == sent.event_id and one.body for one in parsed("listEvents", with_bodies, 200, EventPage).events)
     event = parsed("getEvent", get_event.sync_detailed(workspace, sent.event_id, client=client), 200, EventDetails)
     assert event.deliveries[0].id == sent.delivery_id
+
+
+def retry_again(client: Client, workspace: uuid.UUID, request_id: uuid.UUID) -> None:
+    for _ in range(600):
+        found = parsed("getLead", get_lead.sync_detailed(workspace, request_id, client=client), 200, LeadRecord)
+        if found.state == LeadState.FAILED:
+            break
+        time.sleep(0.1)
+    assert found.error == "131026" and found.consent.status == LeadRecordConsentStatus.GRANTED
+    failed = list_leads.sync_detailed(workspace, client=client, state=LeadState.FAILED)
+    assert any(one.id == request_id for one in parsed("listLeads", failed, 200, LeadPage).leads)
+    retried = retry_lead.sync_detailed(workspace, request_id, client=client, body=LeadRetry(may_send_twice=False))
+    assert parsed("retryLead", retried, 200, LeadRecord).state == LeadState.QUEUED
+    wanted = LeadRetries([LeadRetriesStatesItem.FAILED], errors=["NO_LINE"])
+    done = retry_leads.sync_detailed(workspace, client=client, body=wanted)
+    assert parsed("retryLeads", done, 200, LeadRetriesDone).retried == []
 
 
 def main() -> None:
@@ -372,6 +398,10 @@ def main() -> None:
     )
     queued = create_campaign_lead.sync_detailed(client=visitor, body=lead, workspace_id=workspace)
     parsed("createCampaignLead", queued, 202, CampaignLeadAccepted)
+
+    lead.cellphone, lead.recaptcha_token = stack["refusedCellphone"], f"pass-{uuid.uuid4()}"
+    refused = create_campaign_lead.sync_detailed(client=visitor, body=lead, workspace_id=workspace)
+    retry_again(client, workspace, parsed("createCampaignLead", refused, 202, CampaignLeadAccepted).request_id)
 
     allowed = preflight_campaign_lead.sync_detailed(client=visitor, workspace_id=str(workspace), origin=stack["origin"])
     parsed("preflightCampaignLead", allowed, 204, object)

@@ -235,6 +235,28 @@ async function main(): Promise<void> {
     },
   });
   printed("createCampaignLead", lead, 202);
+  const refused = await api.createCampaignLead({
+    client: visitor,
+    query: workspace,
+    body: {
+      workspaceId: stack.workspaceId,
+      captureKey: stack.captureKey,
+      cellphone: stack.refusedCellphone,
+      landingUri: `${stack.origin}/spring`,
+      consent: { status: "GRANTED" },
+      recaptchaToken: `pass-${crypto.randomUUID()}`,
+    },
+  });
+  const ofLead = { client, path: { ...workspace, requestId: printed("createCampaignLead", refused, 202).requestId } };
+  const shown = async () => printed("getLead", await api.getLead(ofLead), 200);
+  for (let tries = 0; tries < 600 && (await shown()).state !== "FAILED"; tries += 1) await new Promise((done) => setTimeout(done, 100));
+  if ((await shown()).error !== "131026") throw new Error("the lead is expected to fail");
+  const failed = await api.listLeads({ client, path: workspace, query: { state: "FAILED" } });
+  if (!printed("listLeads", failed, 200).leads.some((found) => found.id === ofLead.path.requestId)) throw new Error("the lead is expected");
+  const retried = await api.retryLead({ ...ofLead, body: { maySendTwice: false } });
+  if (printed("retryLead", retried, 200).state !== "QUEUED") throw new Error("the lead is expected to be queued");
+  const retries = await api.retryLeads({ client, path: workspace, body: { states: ["FAILED"], errors: ["NO_LINE"] } });
+  if (printed("retryLeads", retries, 200).retried.length !== 0) throw new Error("no lead lacks a line");
 
   // `fetch` of browsers sends its own preflight requests. `fetch` of Node.js sends none, so this is the only one.
   const preflight = await api.preflightCampaignLead({ client: visitor, query: workspace, headers: { Origin: stack.origin } });

@@ -24,6 +24,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
         ("files", &["domain", "edge", "runtime", "store"]),
         ("inbox", &["domain", "provider", "queue", "runtime", "store"]),
+        ("lead-records", &["admin", "domain", "edge", "queue", "runtime", "store"]),
         ("leads", &["domain", "edge", "outbound", "runtime", "store"]),
         ("lead-sender", &["domain", "queue", "runtime", "store", "worker"]),
         ("messages", &["domain", "edge", "runtime", "store"]),

@@ -1,17 +1,14 @@
 //! `console lead ...`
 
 use clap::{Args, Subcommand};
-use domain::{Choices, Consent, Lead, LeadId, LeadState, MessageId, WorkspaceId};
-use futures::future::try_join;
+use domain::{Consent, Lead, LeadId, LeadState, WorkspaceId};
 use serde_json::Value;
-use store::{LeadPage, Page, Store};
+use store::{LeadFilter, LeadPage, Page, Store};
 
 use crate::arguments::{InWorkspace, one, one_of};
-use crate::changed::{Decision, changed};
 use crate::export::{Cell, Destination};
 use crate::output::{Output, Report};
 use crate::paging::{Limit, Listed};
-use crate::refusal::Named;
 use crate::unsent;
 use crate::view::{View, beginning};
 use crate::{Console, Refusal, Result};
@@ -80,8 +77,8 @@ impl List {
         let from = match self.after {
             None => None,
             Some(id) => {
-                let last = console.store.lead(workspace, id).await?;
-                Some(LeadPage::behind(&Named::Lead.found(last, id)?))
+                let last = admin::lead::<Refusal>(&console.store, workspace, id).await?;
+                Some(LeadPage::behind(&last))
             }
         };
         let read = async |missing, from: Option<String>| {
@@ -99,7 +96,8 @@ async fn page_of(
     from: Option<String>,
     most: u16,
 ) -> Result<Page<Lead>> {
-    let page = console.store.leads(workspace, state, from.as_deref(), most).await?;
+    let filter = LeadFilter { states: state.as_slice(), ..LeadFilter::default() };
+    let page = console.store.leads(workspace, filter, from.as_deref(), most).await?;
     Ok(Page { items: page.leads, next: page.next })
 }
 
@@ -120,45 +118,14 @@ async fn export(
 impl OneLead {
     async fn read(&self, console: &Console) -> Result<Lead> {
         let workspace = console.workspace(&self.within).await?;
-        let lead = console.store.lead(workspace.id, self.lead).await?;
-        Named::Lead.found(lead, self.lead)
+        admin::lead(&console.store, workspace.id, self.lead).await
     }
 }
 
-/// Retries a lead. The checks apply to the state that the lead has at the time of the write.
+/// Retries a lead as the management API does. The sweeper visits it.
 async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result<Lead> {
-    let store = &console.store;
-    changed(
-        async || {
-            let lead = one.read(console).await?;
-            let capture = store.capture(lead.workspace_id);
-            let (capture, choices) =
-                try_join(capture, store.choices(lead.workspace_id, &lead.cellphone)).await?;
-            let template = capture.as_ref().and_then(|capture| capture.template);
-            let templates = store.templates(lead.workspace_id, template.as_slice()).await?;
-            let category = templates.into_values().next().and_then(|template| template.category);
-            let opted_out = Choices::refusal(choices.as_slice(), category, None).is_some();
-            Ok((lead, capture, opted_out))
-        },
-        |(lead, capture, opted_out)| {
-            let next = lead
-                .retried(MessageId::generate(store.ids()), store.now())
-                .ok_or(Refusal::NotRetried(lead.state))?;
-            if lead.state == LeadState::Unknown && !may_send_twice {
-                return Err(Refusal::MaySendTwice);
-            }
-            // The lead would become SUPPRESSED, and such a lead is never retried.
-            if !capture.as_ref().is_some_and(|capture| capture.enabled) {
-                return Err(Refusal::WouldBeSuppressed("capture is disabled"));
-            }
-            if *opted_out {
-                return Err(Refusal::WouldBeSuppressed("its number has opted out"));
-            }
-            Ok(Decision::Changed(next))
-        },
-        async |(lead, ..), next| store.retry_lead(lead, next).await,
-    )
-    .await
+    let workspace = console.workspace(&one.within).await?;
+    console.admin(workspace.id).await?.retry_lead(one.lead, may_send_twice).await
 }
 
 /// A column of an export: its name, and its cell of a lead.

@@ -19,7 +19,8 @@ use crate::{Console, Result};
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     /// Let the tenant manage the workspace by the API: with keys that have the scopes `keys:read`, `keys:write`, `audit:read`, `portal:write`,
-    /// `webhooks:read`, `webhooks:write`, `deliveries:read`, `deliveries:write`, `events:read` and `settings:write`, and in the portal.
+    /// `webhooks:read`, `webhooks:write`, `deliveries:read`, `deliveries:write`, `events:read`,
+    /// `settings:write`, `leads:read` and `leads:write`, and in the portal.
     ///
     /// It is on in a new workspace. Functions that have the workspace in memory accept these scopes within 30 seconds.
     On(InWorkspace),

@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
 use domain::inbound::keywords::KeywordsUnfit;
+use domain::lead::NotRetried;
 use domain::lead::capture::{Lack, TooManyOrigins};
 use domain::settings::line::LinesRefused;
 use domain::settings::names::NameTaken;
@@ -384,6 +385,13 @@ impl From<admin::Refused> for Refusal {
             admin::Refused::UnknownJob(id) => Named::Job.unknown(id),
             admin::Refused::UnknownDelivery(id) => Named::Delivery.unknown(id),
             admin::Refused::UnknownEvent(id) => Named::Event.unknown(id),
+            admin::Refused::UnknownLead(id) => Named::Lead.unknown(id),
+            admin::Refused::LeadNotRetried { state, reason } => match reason {
+                NotRetried::State => Self::NotRetried(state),
+                NotRetried::MaySendTwice => Self::MaySendTwice,
+                NotRetried::CaptureDisabled => Self::WouldBeSuppressed("capture is disabled"),
+                NotRetried::OptedOut => Self::WouldBeSuppressed("its number has opted out"),
+            },
             admin::Refused::TooManyEndpoints { .. } => Self::TooManyEndpoints,
             admin::Refused::EndpointDisabled(id) => Self::EndpointDisabled(id),
             admin::Refused::Unfit(ChangeRefused::FewerSlots { has, wanted }) => {

@@ -114,7 +114,7 @@ impl Sender {
     pub(crate) async fn try_again(&self, id: LeadId) -> Option<Lead> {
         let lead = self.stored(id).await;
         let next = lead.retried(MessageId::generate(self.store().ids()), self.store().now())?;
-        assert!(self.store().retry_lead(&lead, &next).await.unwrap());
+        assert!(self.store().retry_lead(&lead, &next, None).await.unwrap());
         Some(next)
     }
 

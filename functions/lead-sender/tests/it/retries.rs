@@ -84,7 +84,8 @@ async fn two_concurrent_operators_cause_one_retry() {
     let (lead, store) = (sender.stored(id).await, sender.store());
     let [first, second] =
         [(); 2].map(|()| lead.retried(MessageId::generate(store.ids()), store.now()).unwrap());
-    let (one, other) = tokio::join!(store.retry_lead(&lead, &first), store.retry_lead(&lead, &second));
+    let (one, other) =
+        tokio::join!(store.retry_lead(&lead, &first, None), store.retry_lead(&lead, &second, None));
     assert_ne!(one.unwrap(), other.unwrap());
     let tasks = [task(id)];
     tokio::join!(sender.run(&tasks), sender.run(&tasks));

@@ -36,6 +36,7 @@ impl Role {
         Scope::WebhooksWrite,
         Scope::DeliveriesWrite,
         Scope::EventsRead,
+        Scope::LeadsRead,
     ];
 
     /// The scopes of the role.

@@ -49,6 +49,10 @@ pub enum Scope {
     EventsRead,
     /// The settings of the workspace: change the templates that open conversations.
     SettingsWrite,
+    /// The leads of the workspace, with the visitors' data and consents.
+    LeadsRead,
+    /// Retry leads.
+    LeadsWrite,
 }
 
 impl Scope {
@@ -75,6 +79,8 @@ impl Scope {
         ("deliveries:write", Self::DeliveriesWrite),
         ("events:read", Self::EventsRead),
         ("settings:write", Self::SettingsWrite),
+        ("leads:read", Self::LeadsRead),
+        ("leads:write", Self::LeadsWrite),
     ];
 
     /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
@@ -101,6 +107,8 @@ impl Scope {
         "deliveries:write",
         "events:read",
         "settings:write",
+        "leads:read",
+        "leads:write",
         "*",
     ];
 
@@ -122,6 +130,8 @@ impl Scope {
                 | Self::DeliveriesWrite
                 | Self::EventsRead
                 | Self::SettingsWrite
+                | Self::LeadsRead
+                | Self::LeadsWrite
         )
     }
 

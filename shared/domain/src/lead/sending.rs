@@ -8,8 +8,9 @@ use crate::lead::{Lead, LeadState};
 use crate::message::{Message, MessageStatus};
 use crate::sending::PartError;
 use crate::settings::line::{Line, Lines};
-use crate::settings::template::Template;
+use crate::settings::template::{Template, TemplateCategory};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// The data that decides what becomes of a lead. An absent item was not found.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,42 @@ pub enum Judgement<'a> {
     /// The visitor gets a message of this template from this line.
     Message(&'a Line, &'a Template),
 }
+
+/// The data that decides whether a lead is retried. An absent item was not found.
+#[derive(Clone, Copy, Debug)]
+pub struct RetryKnown<'a> {
+    /// The workspace's lead capture settings.
+    pub capture: Option<&'a Capture>,
+    /// The category of the template to send.
+    pub category: Option<TemplateCategory>,
+    /// The choices of the lead's number about templates.
+    pub choices: &'a [Choices],
+    /// Whether the caller accepts that the visitor may get the message a second time.
+    pub may_send_twice: bool,
+}
+
+/// Why a lead is not retried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRetried {
+    /// It is neither FAILED nor UNKNOWN.
+    State,
+    /// It is UNKNOWN, so the message may be sent twice, which the caller did not accept.
+    MaySendTwice,
+    /// Lead capture is disabled.
+    CaptureDisabled,
+    /// Its number has opted out.
+    OptedOut,
+}
+
+words!(
+    /// The names in responses.
+    NotRetried {
+        State: "STATE",
+        MaySendTwice: "MAY_SEND_TWICE",
+        CaptureDisabled: "CAPTURE_DISABLED",
+        OptedOut: "OPTED_OUT",
+    }
+);
 
 /// The codes of [`Lead::error`] that messages do not have.
 impl PartError {
@@ -106,10 +143,31 @@ impl Lead {
         opened.moved(state, error, now)
     }
 
-    /// The lead after an operator requested a retry, with the id of the message that is sent then. `None` unless it is
-    /// UNKNOWN or FAILED. A retry of an UNKNOWN lead may send the message twice; only an operator can decide that.
+    /// The lead after somebody requested a retry, with the id of the message that is sent then. `None` unless it is
+    /// UNKNOWN or FAILED. [`Lead::retry`] judges a request.
     pub fn retried(&self, message: MessageId, now: Timestamp) -> Option<Self> {
         matches!(self.state, LeadState::Unknown | LeadState::Failed).then(|| self.queued(message, now))
+    }
+
+    /// Judges the request to retry this lead. Returns the lead that is queued, or why it is not retried. A lead that would
+    /// become SUPPRESSED stays as it is, because such a lead is never retried.
+    pub fn retry(
+        &self,
+        known: &RetryKnown<'_>,
+        message: MessageId,
+        now: Timestamp,
+    ) -> Result<Self, NotRetried> {
+        let next = self.retried(message, now).ok_or(NotRetried::State)?;
+        let is_opted_out = Choices::refusal(known.choices, known.category, None).is_some();
+        if self.state == LeadState::Unknown && !known.may_send_twice {
+            Err(NotRetried::MaySendTwice)
+        } else if !known.capture.is_some_and(|capture| capture.enabled) {
+            Err(NotRetried::CaptureDisabled)
+        } else if is_opted_out {
+            Err(NotRetried::OptedOut)
+        } else {
+            Ok(next)
+        }
     }
 
     /// The lead after its visitor sent it again, with the id of the message that is sent then. `None` unless it ended

@@ -4,7 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use admin::{Activated, DeliveryDetails, EndpointDetails, EventDetails, FoundDelivery, Health, JobProgress};
+use admin::{
+    Activated, DeliveryDetails, EndpointDetails, EventDetails, FoundDelivery, Health, JobProgress,
+    RetriedLeads,
+};
 use domain::access::api_key::RateLimit;
 use domain::access::kind::Visitor;
 use domain::attribute::AttributeDefinition;
@@ -12,7 +15,9 @@ use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choos
 use domain::contact::search::SearchQuery;
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::lead::captcha::Score;
-use domain::lead::{ConsentClaim, ConsentStatus, ConsentText, LandingUri, LeadName, Utm, VisitorSeen};
+use domain::lead::{
+    ConsentClaim, ConsentStatus, ConsentText, LandingUri, LeadName, NotRetried, Utm, VisitorSeen,
+};
 use domain::media::{Attached, Declared, FileName, RULES};
 use domain::message::received::Received;
 use domain::message::summary::{Direction, Tally};
@@ -159,6 +164,7 @@ fn enumerations_match_the_domain() {
         ("/AttributeCategory/enum", AttributeCategory::NAMES),
         ("/AttributeType/enum", AttributeType::NAMES),
         ("/LeadState/enum", LeadState::NAMES),
+        ("/LeadRefusalReason/enum", NotRetried::NAMES),
         ("/ConsentStatus/enum", ConsentStatus::NAMES),
         ("/ContactType/enum", &types),
         ("/TemplateStatus/enum", TemplateStatus::NAMES),
@@ -637,6 +643,11 @@ fn lead() -> Lead {
     }
 }
 
+fn retried_leads() -> RetriedLeads {
+    let refused = vec![(lead().id, NotRetried::State)];
+    RetriedLeads { retried: vec![lead().id], refused, next: None }
+}
+
 fn chosen(choice: Choice, scope: &ChoiceScope) -> Value {
     let chooser = Chooser::Number(Cellphone::parse("+34600111222").unwrap());
     let chosen =
@@ -902,6 +913,9 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         ("FileDownload", json!(view::file(&media, 5, "https://example.com".to_owned(), moment()))),
         ("ConversationSummary", json!(view::summary(&summary))),
         ("Lead", json!(view::lead(&lead()))),
+        ("LeadRecord", json!(view::lead_record(&lead()))),
+        ("LeadPage", json!({"leads": [view::lead_record(&lead())], "cursor": ""})),
+        ("LeadRetriesDone", json!(view::lead_retries(&retried_leads(), Some(String::new())))),
         ("OptedOut", chosen(Choice::Out, &of_line)),
         ("OptedIn", chosen(Choice::In, &of_line)),
     ];

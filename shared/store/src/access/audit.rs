@@ -16,10 +16,6 @@ use crate::{Store, StoreError, Table, keys};
 
 /// The maximum number of rows that a filtered page reads.
 const MAX_ROWS: usize = 1_000;
-/// The last character of ASCII: it sorts behind everything that the sort keys contain.
-const LAST: char = '~';
-/// Sorts before all sort keys, which begin with a digit.
-const FIRST: &str = " ";
 
 impl Store {
     /// A page of the audit log, newest first. `after` is a position: [`Page::next`] of the previous page, or
@@ -32,15 +28,10 @@ impl Store {
         page_size: usize,
         after: Option<&str>,
     ) -> Result<Page<AuditEntry>, StoreError> {
-        // The newest entries come first, so a later time is an earlier position.
-        let until = only.until.map_or_else(|| FIRST.to_owned(), |until| keys::newest_first(until, LAST));
-        let since = only.since.map_or_else(|| LAST.to_string(), |since| keys::newest_first(since, LAST));
-        // No sort key is between a position and the same with a space.
-        let from = after.map_or_else(String::new, |after| format!("{after}{FIRST}")).max(until);
-        if from > since {
+        let Some((from, to)) = keys::newest_first_within(after, only.since, only.until) else {
             return Ok(Page { items: vec![], next: None });
-        }
-        let mut query = Query::of(Table::Audit, keys::audit_log(workspace)).between(from, since);
+        };
+        let mut query = Query::of(Table::Audit, keys::audit_log(workspace)).between(from, to);
         let mut filter = vec![];
         for (attribute, wanted) in [
             ("action", only.action.map(AuditAction::as_str)),

@@ -371,7 +371,7 @@ async fn the_consent_of_a_lead_stays_in_every_state() {
     record(&held, &held.lead.opened_for(held.lead.contact, None, no_line, now)).await;
     stays(LeadState::Failed).await;
     let seen = store.lead(WORKSPACE, first.id).await.unwrap().unwrap();
-    assert!(store.retry_lead(&seen, &seen.retried(seen.message, now).unwrap()).await.unwrap());
+    assert!(store.retry_lead(&seen, &seen.retried(seen.message, now).unwrap(), None).await.unwrap());
     stays(LeadState::Queued).await;
     let held = leased().await;
     record(&held, &held.lead.suppressed(PartError::of(PartError::OPTED_OUT), now)).await;

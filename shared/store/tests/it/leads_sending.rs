@@ -11,7 +11,9 @@ use domain::{
 };
 use harness::{Death, Fault, OptedOut, TestClock, TestDb, World, trips};
 use serde_json::{Value, json};
-use store::{ContactQuery, Created, LeadOpening, LeadRecorded, Lease, LeasedLead, Replaced, Store, Table};
+use store::{
+    ContactQuery, Created, LeadFilter, LeadOpening, LeadRecorded, Lease, LeasedLead, Replaced, Store, Table,
+};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -291,7 +293,7 @@ async fn a_message_whose_number_was_taken_is_stale() {
     store.follow_message(&message).await.unwrap();
     let seen = leads.stored().await;
     let next = seen.retried(MessageId::from_uuid(Uuid::from_u128(5)), store.now()).unwrap();
-    assert!(store.retry_lead(&seen, &next).await.unwrap());
+    assert!(store.retry_lead(&seen, &next, None).await.unwrap());
     let leased = leads.taken().await;
     let again = |seq| {
         let message = Message { id: next.message, seq, version: 1, ..message.clone() };
@@ -361,11 +363,11 @@ async fn a_retried_lead_is_due_at_once_if_it_was_not_changed_since_it_was_read()
     let next = failed.retried(MessageId::from_uuid(Uuid::from_u128(5)), leads.store().now()).unwrap();
     leads.db().forget_calls();
     leads.db().fail("UpdateItem", Fault::AnswerLost, 1);
-    assert!(leads.store().retry_lead(&failed, &next).await.unwrap());
+    assert!(leads.store().retry_lead(&failed, &next, None).await.unwrap());
     assert_eq!(leads.db().calls().len(), 2, "the SDK repeats what was lost");
     assert_eq!((leads.stored().await, leads.due().await.len()), (next.clone(), 1));
     assert!(leads.row().get("error").is_none() && leads.row()["timeSk"]["S"].is_string());
-    assert!(!leads.store().retry_lead(&failed, &next).await.unwrap(), "it is another version");
+    assert!(!leads.store().retry_lead(&failed, &next, None).await.unwrap(), "it is another version");
     assert_eq!(leads.taken().await.lead, next);
 }
 
@@ -545,9 +547,11 @@ async fn many(count: usize) -> (World, Vec<LeadId>) {
 
 /// All pages of this size.
 async fn pages(world: &World, state: Option<LeadState>, limit: u16) -> Vec<Vec<Lead>> {
+    let states: Vec<LeadState> = state.into_iter().collect();
+    let filter = LeadFilter { states: &states, ..LeadFilter::default() };
     let (mut pages, mut from) = (vec![], None::<String>);
     loop {
-        let page = world.db.store().leads(world.workspace, state, from.as_deref(), limit).await.unwrap();
+        let page = world.db.store().leads(world.workspace, filter, from.as_deref(), limit).await.unwrap();
         assert!(page.leads.len() <= usize::from(limit.clamp(1, Store::MOST_LEADS)));
         pages.push(page.leads);
         from = page.next;
@@ -573,7 +577,7 @@ async fn leads_are_listed_page_by_page_newest_first_each_once() {
         assert_eq!(listed, expected, "{limit}");
     }
     world.db.forget_calls();
-    world.db.store().leads(world.workspace, None, None, 100).await.unwrap();
+    world.db.store().leads(world.workspace, LeadFilter::default(), None, 100).await.unwrap();
     assert_eq!(trips(&world.db.calls()), 2);
 }
 
@@ -593,7 +597,7 @@ async fn leads_of_one_state_are_listed_without_the_others() {
     assert_eq!(queued.len(), ids.len() - ids.len() / 3);
     assert!(queued.iter().all(|lead| lead.state == LeadState::Queued));
     let (elsewhere, _) = world.second_workspace().await;
-    let page = world.db.store().leads(elsewhere, None, None, 20).await.unwrap();
+    let page = world.db.store().leads(elsewhere, LeadFilter::default(), None, 20).await.unwrap();
     assert_eq!((page.leads, page.next), (vec![], None));
 }
 
@@ -601,12 +605,12 @@ async fn leads_of_one_state_are_listed_without_the_others() {
 async fn a_lead_accepted_during_paging_causes_no_duplicates() {
     let (world, _) = many(20).await;
     let store = world.db.store();
-    let page = store.leads(world.workspace, None, None, 10).await.unwrap();
+    let page = store.leads(world.workspace, LeadFilter::default(), None, 10).await.unwrap();
     world.db.clock().advance(Duration::from_secs(3_600));
     let new = world.lead("+12025550199", |_| ()).await;
-    let rest = store.leads(world.workspace, None, page.next.as_deref(), 10).await.unwrap();
+    let rest = store.leads(world.workspace, LeadFilter::default(), page.next.as_deref(), 10).await.unwrap();
     assert_eq!((rest.leads.len(), rest.next), (10, None));
     assert!(rest.leads.iter().all(|lead| lead.id != new.id && !page.leads.contains(lead)));
-    let first = store.leads(world.workspace, None, None, 1).await.unwrap();
+    let first = store.leads(world.workspace, LeadFilter::default(), None, 1).await.unwrap();
     assert_eq!(first.leads[0], new);
 }

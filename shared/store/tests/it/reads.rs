@@ -13,8 +13,8 @@ use domain::{
 use harness::World;
 use serde_json::json;
 use store::{
-    ContactQuery, ConversationQuery, DeliveryFilter, MessageQuery, MessageStored, NewMessage, Store, Table,
-    WebhookLane,
+    ContactQuery, ConversationQuery, DeliveryFilter, LeadFilter, MessageQuery, MessageStored, NewMessage,
+    Store, Table, WebhookLane,
 };
 
 use crate::support::hooks::{Hooks, RESCUE, event, place_of, slot, workspace};
@@ -261,7 +261,7 @@ impl Scene {
             ("media", store.media(of, &[self.file.id]).await.unwrap().len()),
             ("media_of", store.media_of(of, self.file.id).await.unwrap().iter().count()),
             ("lead", store.lead(of, self.lead.id).await.unwrap().iter().count()),
-            ("leads", store.leads(of, None, None, 10).await.unwrap().leads.len()),
+            ("leads", store.leads(of, LeadFilter::default(), None, 10).await.unwrap().leads.len()),
             ("recorded_events", store.recorded_events(&place).await.unwrap().len()),
             ("fresh_deliveries", store.fresh_deliveries(slot, None, 10).await.unwrap().0.len()),
             ("waiting_deliveries", store.waiting_deliveries(slot, None, 10).await.unwrap().0.len()),

@@ -10,7 +10,7 @@ use domain::{
 };
 use harness::{World, trips};
 use serde_json::Value;
-use store::{Changed, ConversationQuery, Lease, MessageStored, NewMessage, Store, Table};
+use store::{Changed, ConversationQuery, LeadFilter, Lease, MessageStored, NewMessage, Store, Table};
 
 const DAY: Duration = Duration::from_secs(86_400);
 const FIRST_DUE: Duration = Duration::from_secs(120);
@@ -212,7 +212,7 @@ async fn a_lead_expires_and_is_then_absent_for_operators_and_repeats() {
 
     let state = async |id| store.lead(world.workspace, id).await.unwrap().map(|lead| lead.state);
     let ids = async || {
-        let page = store.leads(world.workspace, None, None, 10).await.unwrap();
+        let page = store.leads(world.workspace, LeadFilter::default(), None, 10).await.unwrap();
         page.leads.iter().map(|lead| lead.id).collect::<Vec<_>>()
     };
     assert_eq!((state(kept.id).await, ids().await.len()), (Some(LeadState::Queued), 2));

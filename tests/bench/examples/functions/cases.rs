@@ -36,6 +36,7 @@ enum What {
     ApiKey,
     Endpoint,
     Deliveries,
+    Leads,
     Lead,
     Preflight,
     Reference,
@@ -71,6 +72,7 @@ pub(crate) const ALL: &[Case] = &[
     case!("access: GET one key", "access", ApiKey),
     case!("endpoints: GET one", "endpoints", Endpoint),
     case!("deliveries: GET page", "deliveries", Deliveries),
+    case!("lead-records: GET page", "lead-records", Leads),
     case!("files: POST of two", "files", Files),
     case!("files: GET one", "files", File),
     case!("messages: GET one", "messages", MessageRead),
@@ -217,6 +219,10 @@ async fn events(
         What::Deliveries => {
             world.endpoint_of(world.workspace, |_| ()).await;
             same(world.event("deliveries-list.json").query(&[]))
+        }
+        What::Leads => {
+            world.lead(&phone(0), |_| ()).await;
+            same(world.event("lead-records-list.json").query(&[]))
         }
         What::Files => same(world.event("files-create.json").without_header("idempotency-key")),
         What::File => {

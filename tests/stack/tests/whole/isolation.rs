@@ -3,6 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::leads::Capturing;
 use crate::stack::{Answer, Stack, Workspace};
 
 /// A response without the parts that differ from request to request.
@@ -424,6 +425,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     let again = stack.api(Method::POST, &theirs, &format!("/deliveries/{delivery}/retry"), None).await;
     let job = again.json["id"].as_str().expect("a job").to_owned();
     let nowhere = format!("{random}.{random}");
+    let lead = Capturing::of(&stack, &theirs, "Theirs", "1045551230077").lead(&stack, "+34600111977").await;
 
     // One row for each place where a request may have an id: the request with the foreign id and with an unknown one.
     let closed_id = closed["id"].as_str().unwrap().to_owned();
@@ -529,6 +531,16 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         of_endpoint("list jobs", Method::GET, "/jobs", &endpoint, &random),
         of_endpoint("request job", Method::POST, "/jobs", &endpoint, &random),
         of_endpoint("test webhook endpoint", Method::POST, "/test", &endpoint, &random),
+        get("GET lead", "/leads/", &lead, &random, 404),
+        (
+            "retry lead",
+            Method::POST,
+            format!("/leads/{lead}/retry"),
+            format!("/leads/{random}/retry"),
+            None,
+            None,
+            404,
+        ),
         get("audit log by actor", "/audit-log?actorId=", &key, &random, 200),
         get("audit log by subject", "/audit-log?subjectId=", &key, &random, 200),
         get("owner filter", "/contacts?owner=", "eve.agent@example.com", "nobody@example.com", 200),
@@ -542,7 +554,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     ];
     let named = [
         &nowhere, &delivery, &contact, &user, &template, &key, &endpoint, &event, &job, &attribute,
-        &closed_id, &value_id, &random,
+        &closed_id, &value_id, &random, &lead,
     ]
     .map(String::as_str);
     all_answer_alike(&stack, &mine, rows, &named).await;

@@ -15,14 +15,19 @@ const ACCOUNT: &str = "2077000001";
 const PATH: &str = "/api/v1/leadscout/campaign-leads";
 
 /// A workspace with lead capture for its page.
-struct Capturing {
+pub(crate) struct Capturing {
     workspace: Workspace,
     key: String,
 }
 
 impl Capturing {
     fn start(stack: &Stack, name: &str, channel: &str) -> Self {
-        let workspace = stack.workspace(name);
+        Self::of(stack, &stack.workspace(name), name, channel)
+    }
+
+    /// Sets lead capture up in a workspace, with a brand of this name and a line.
+    pub(crate) fn of(stack: &Stack, workspace: &Workspace, name: &str, channel: &str) -> Self {
+        let workspace = workspace.clone();
         let id = workspace.id.as_str();
         let brand = stack.console(&["brand", "create", "--workspace", id, "--name", name]);
         let brand = brand["brandId"].as_str().expect("an id");
@@ -64,7 +69,7 @@ impl Capturing {
     }
 
     /// Posts a lead with this phone number. Returns the id in the response.
-    async fn lead(&self, stack: &Stack, phone: &str) -> String {
+    pub(crate) async fn lead(&self, stack: &Stack, phone: &str) -> String {
         let answer = self.post(stack, &[PAGE], &self.body(phone, &format!("pass-{phone}"))).await;
         assert_eq!(answer.status, 202, "{}", answer.text);
         answer.json["requestId"].as_str().expect("an id").to_owned()

@@ -30,6 +30,7 @@ pub(crate) struct Stack {
 }
 
 /// A workspace that a test created.
+#[derive(Clone)]
 pub(crate) struct Workspace {
     pub(crate) id: String,
     pub(crate) key: String,

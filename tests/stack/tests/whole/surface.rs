@@ -204,7 +204,7 @@ async fn every_function_takes_the_event_that_tries_new_versions() {
     let stack = Stack::start("new-versions", &[]).await;
     let listed = stack.aws(&["lambda", "list-functions", "--query", "Functions[].FunctionName"]);
     let functions = listed.as_array().expect("a list");
-    assert_eq!(functions.len(), 20);
+    assert_eq!(functions.len(), 21);
     for name in functions.iter().filter_map(Value::as_str) {
         let function =
             name.strip_prefix(&format!("{}-", stack.stack_name())).expect("a function of the stack");

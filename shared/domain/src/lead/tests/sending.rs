@@ -72,6 +72,43 @@ fn a_lead_is_retried_with_a_new_message() {
     }
 }
 
+#[test]
+fn a_retry_is_refused_if_it_is_too_late_too_early_or_would_suppress_the_lead() {
+    use crate::TemplateCategory::{Marketing, Utility};
+    use LeadState::{Failed, Queued, Sending, Sent, Suppressed, Unknown};
+    use NotRetried::{CaptureDisabled, MaySendTwice, OptedOut, State};
+    let enabled =
+        Capture { enabled: true, ..Capture::new(workspace(), CaptureKey::from_entropy([0; 6]), NOW) };
+    let disabled = Capture { enabled: false, ..enabled.clone() };
+    let (on, off, twice) = (Some(&enabled), Some(&disabled), true);
+    let (all, marketing) = (Some(ChoiceScope::All), Some(ChoiceScope::Marketing));
+    for (state, capture, opted_out, category, may_send_twice, expected) in [
+        (Queued, on, None, None, twice, Err(State)),
+        (Sending, on, None, None, twice, Err(State)),
+        (Sent, on, None, None, twice, Err(State)),
+        (Suppressed, on, None, None, twice, Err(State)),
+        (Failed, on, None, None, false, Ok(Queued)),
+        (Failed, on, None, None, twice, Ok(Queued)),
+        (Unknown, on, None, None, false, Err(MaySendTwice)),
+        (Unknown, on, None, None, twice, Ok(Queued)),
+        (Failed, off, None, None, twice, Err(CaptureDisabled)),
+        (Failed, None, None, None, twice, Err(CaptureDisabled)),
+        (Failed, on, all.clone(), Some(Utility), twice, Err(OptedOut)),
+        (Failed, on, marketing.clone(), Some(Marketing), twice, Err(OptedOut)),
+        (Failed, on, marketing.clone(), None, twice, Err(OptedOut)),
+        (Failed, on, marketing, Some(Utility), twice, Ok(Queued)),
+        // The first reason is named: what the caller can change, before what the workspace can.
+        (Unknown, off, all.clone(), None, false, Err(MaySendTwice)),
+        (Unknown, off, all, None, twice, Err(CaptureDisabled)),
+    ] {
+        let lead = Lead { state, ..lead() };
+        let choices: Vec<_> = opted_out.iter().map(|scope| opted_out_of(scope.clone())).collect();
+        let known = RetryKnown { capture, category, choices: &choices, may_send_twice };
+        let retried = lead.retry(&known, lead.message, NOW).map(|next| next.state);
+        assert_eq!(retried, expected, "{state:?} {opted_out:?} {category:?} {may_send_twice}");
+    }
+}
+
 proptest! {
     #[test]
     fn each_change_of_a_lead_is_a_later_version(at in 0_i64..10, state in 0_usize..6) {

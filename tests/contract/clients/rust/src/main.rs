@@ -377,6 +377,29 @@ async fn webhook_deliveries(stack: &Stack, id: Uuid) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A lead whose number the provider refuses.
+async fn leads(stack: &Stack, id: Uuid) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    for _ in 0..600 {
+        let request = integrations.get_lead().workspace_id(*workspace).request_id(id);
+        if parsed("getLead", request.send().await?, 200).state == types::LeadState::Failed {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let request = integrations.list_leads().workspace_id(*workspace).state(types::LeadState::Failed);
+    assert!(parsed("listLeads", request.send().await?, 200).leads.iter().any(|lead| lead.id == id));
+
+    let retry: types::LeadRetry = body(json!({"maySendTwice": false}))?;
+    let request = integrations.retry_lead().workspace_id(*workspace).request_id(id).body(retry);
+    assert_eq!(parsed("retryLead", request.send().await?, 200).state, types::LeadState::Queued);
+
+    let wanted: types::LeadRetries = body(json!({"states": ["FAILED"], "errors": ["NO_LINE"]}))?;
+    let request = integrations.retry_leads().workspace_id(*workspace).body(wanted);
+    assert!(parsed("retryLeads", request.send().await?, 200).retried.is_empty());
+    Ok(())
+}
+
 async fn lead_capture(stack: &Stack) -> Result<(), Failed> {
     let Stack { capture, workspace, .. } = stack;
     let lead: types::CampaignLeadRequest = body(json!({
@@ -388,6 +411,16 @@ async fn lead_capture(stack: &Stack) -> Result<(), Failed> {
         "recaptchaToken": format!("pass-{}", Uuid::new_v4()),
     }))?;
     parsed("createCampaignLead", capture.create_campaign_lead().body(lead).send().await?, 202);
+    let lead: types::CampaignLeadRequest = body(json!({
+        "workspaceId": workspace,
+        "captureKey": stack.text("captureKey"),
+        "cellphone": stack.text("refusedCellphone"),
+        "landingUri": format!("{}/spring", stack.text("origin")),
+        "consent": {"status": "GRANTED"},
+        "recaptchaToken": format!("pass-{}", Uuid::new_v4()),
+    }))?;
+    let refused = capture.create_campaign_lead().body(lead).send().await?;
+    leads(stack, parsed("createCampaignLead", refused, 202).request_id).await?;
 
     let request = capture.get_lead_script().script(types::GetLeadScriptScript::LeadCapture1Js);
     let script = parsed("getLeadScript", request.send().await?, 200).into_inner();
