@@ -11,7 +11,7 @@ import { launch, look, stack, until, workspace } from './stack.js';
 const PORTAL = `${stack.baseUrl}/portal/index.html`;
 const API = `${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}`;
 const DOCUMENT = new URL('../../functions/portal/pages/index.html', import.meta.url);
-const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'conversations', 'contacts', 'templates', 'attributes', 'api-keys', 'portal-access', 'audit-log'];
+const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'leads', 'conversations', 'contacts', 'templates', 'attributes', 'api-keys', 'portal-access', 'audit-log'];
 const WORDS = {
   en: { signIn: 'Sign in', workspaceId: 'Workspace ID', key: 'API key', conversations: 'Conversations', empty: 'There is no contact yet.', again: 'Try again' },
   es: { signIn: 'Iniciar sesión', workspaceId: 'ID del espacio de trabajo', key: 'Clave de API', conversations: 'Conversaciones', empty: 'Todavía no hay contactos.', again: 'Intentar de nuevo' },
@@ -76,14 +76,33 @@ const problem = (status, code, title, more = {}) => ({
   body: JSON.stringify({ title, status, code, ...more }),
 });
 
-/** An endpoint, a delivery, an event, a conversation, a contact and a template of the demo, for the pages of one thing. */
+/** A lead of this number. The simulated provider refuses numbers that end with 0001. */
+async function lead(cellphone) {
+  const { captureKey, origins } = workspace.capture;
+  const answer = await fetch(`${stack.captureUrl}/api/v1/leadscout/campaign-leads`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: origins[0] },
+    body: JSON.stringify({
+      workspaceId: workspace.workspaceId,
+      captureKey,
+      cellphone,
+      landingUri: `${origins[0]}/spring`,
+      consent: { status: 'GRANTED' },
+      recaptchaToken: `pass-${crypto.randomUUID()}`,
+    }),
+  });
+  assert.equal(answer.status, 202);
+  return (await answer.json()).requestId;
+}
+
+/** An endpoint, a delivery, an event, a lead, a conversation, a contact and a template of the demo, for the pages of one thing. */
 async function things() {
   const { conversations } = await api('GET', '/conversations?pageSize=1');
   const { contacts } = await api('GET', '/contacts?pageSize=1');
   const { templates } = await api('GET', '/templates?pageSize=1');
   const { webhookEndpoints } = await api('GET', '/webhook-endpoints');
   const { eventId, deliveryId } = await api('POST', `/webhook-endpoints/${webhookEndpoints[0].id}/test`);
-  return [`webhooks/${webhookEndpoints[0].id}`, `deliveries/${deliveryId}`, `events/${eventId}`, `conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`, `users/${workspace.users[0].id}`];
+  return [`webhooks/${webhookEndpoints[0].id}`, `deliveries/${deliveryId}`, `events/${eventId}`, `leads/${await lead('+34603330001')}`, `conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`, `users/${workspace.users[0].id}`];
 }
 
 for (const language of ['en', 'es']) {
@@ -121,6 +140,7 @@ test('the dialogs break no accessibility rule, and the keyboard opens, leaves an
     ['api-keys', 'Create a key'],
     ['api-keys', 'API call'],
     ['portal-access', 'Link for a colleague'],
+    ['leads', 'Retry failed leads …'],
   ]) {
     await show(page, path);
     const opener = page.getByRole('button', { name: button });
@@ -585,5 +605,105 @@ test('a test is sent, its answer shown on the same screen, and its delivery made
   await show(page, 'events');
   await page.getByLabel('Event type').selectOption('webhook.test');
   await page.getByRole('cell', { name: 'webhook.test' }).first().waitFor();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a lead that failed is found, says why, and is retried after a question', async () => {
+  const id = await lead('+34604440001');
+  await until('the lead fails', async () => (await api('GET', `/leads/${id}`)).state === 'FAILED');
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'leads');
+  await page.getByLabel('State').selectOption('FAILED');
+  await page.getByRole('cell', { name: '131026' }).first().waitFor();
+  await show(page, `leads/${id}`);
+  await page.getByRole('heading', { name: '+34604440001', level: 1 }).waitFor();
+  await page.getByText('Failed', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Retry' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('the visitor gets a new message').waitFor();
+  assert.deepEqual(await violations(page), [], 'the question');
+  await dialog.getByRole('button', { name: 'Retry' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await show(page, 'audit-log');
+  await page.getByRole('cell', { name: 'Lead retried' }).first().waitFor();
+  assert.deepEqual(page.complaints, []);
+});
+
+const consent = { status: 'GRANTED', text: 'I agree.', capturedAt: null, receivedAt: '2026-01-02T03:04:05.678Z' };
+const aLead = (id, state, error, more = {}) => ({
+  ...{ id, state, error, errorInWords: error && `words of ${error}`, errorDetail: null, cellphone: '+34600111222', name: 'Ana', brandId: 'brand' },
+  ...{ landingUri: 'https://www.example.com/', utm: { utm_campaign: 'spring' }, consent, contactId: null, conversationId: null, messageId: null },
+  ...{ createdAt: '2026-01-02T03:04:05.678Z', updatedAt: '2026-01-02T03:04:05.678Z', ...more },
+});
+const json = (body, status = 200) => ({ status, contentType: 'application/json', body: JSON.stringify(body) });
+
+test('an unknown lead is retried only if its message may be sent twice, and a refusal says why', async () => {
+  const page = await tab();
+  await signIn(page);
+  const asked = [];
+  const leads = [aLead('1', 'UNKNOWN', 'NO_ANSWER'), aLead('2', 'FAILED', '999999'), aLead('3', 'SENT', null)];
+  await page.route(/\/leads(\?|$)/, (route) => route.fulfill(json({ leads, cursor: null })));
+  await page.route('**/leads/*/retry', (route) => {
+    asked.push(route.request().postDataJSON());
+    const refused = problem(409, 'SERVICE_LEAD_0409', 'Lead Not Retried', { extra: { state: 'FAILED', reason: 'OPTED_OUT' } });
+    return route.fulfill(route.request().url().includes('/1/') ? json(aLead('1', 'QUEUED', null)) : refused);
+  });
+  await show(page, 'leads');
+  assert.equal(await page.getByRole('button', { name: 'Retry: ' }).count(), 2, 'a lead that was sent has no retry');
+  await page.getByText('words of 999999').waitFor();
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Retry: ' }).first().click();
+  await dialog.getByText('a second time').waitFor();
+  await dialog.getByRole('button', { name: 'Retry anyway' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('Queued', { exact: true }).first().waitFor();
+  await page.getByRole('button', { name: 'Retry: ' }).click();
+  await dialog.getByRole('button', { name: 'Retry', exact: true }).click();
+  await dialog.getByText('The number has opted out.').waitFor();
+  assert.deepEqual(await violations(page), [], 'a refusal');
+  assert.deepEqual(asked, [{ maySendTwice: true }, { maySendTwice: false }]);
+  assert.deepEqual(page.complaints, []);
+});
+
+test('failed leads are retried page by page until none is left', async () => {
+  const page = await tab();
+  await signIn(page);
+  const asked = [];
+  const answers = [
+    { retried: ['1', '2'], refused: [{ id: '3', reason: 'OPTED_OUT' }], cursor: 'next' },
+    { retried: ['4'], refused: [], cursor: null },
+  ];
+  await page.route('**/lead-retries', (route) => {
+    asked.push(route.request().postDataJSON());
+    return route.fulfill(json(answers.shift()));
+  });
+  await show(page, 'leads');
+  await page.getByRole('button', { name: 'Retry failed leads …' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Also unknown ones').check();
+  await dialog.getByRole('button', { name: 'Retry', exact: true }).click();
+  await dialog.getByText('3 retried, 1 not. No failed lead is left.').waitFor();
+  const body = { states: ['FAILED', 'UNKNOWN'], maySendTwice: true, limit: 50 };
+  assert.deepEqual(asked, [body, { ...body, cursor: 'next' }]);
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual(page.complaints, []);
+});
+
+test('the shown leads are saved as CSV without formulas, and hostile names stay text', async () => {
+  const page = await tab();
+  await signIn(page);
+  const hostile = aLead('1', 'SENT', null, { name: '=cmd|"x"', utm: { utm_source: '@a;=b', gclid: '-1+2' }, consent: { ...consent, text: 'one,\ntwo' } });
+  await page.route(/\/leads(\?|$)/, (route) => route.fulfill(json({ leads: [hostile], cursor: null })));
+  await show(page, 'leads');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as CSV' }).click()]);
+  assert.equal(download.suggestedFilename(), 'leads.csv');
+  const [header, ...rows] = readFileSync(await download.path(), 'utf8').split('\r\n');
+  assert.match(header, /^\ufeffid,createdAt,state,error,name,cellphone,/);
+  assert.deepEqual(rows, [
+    `1,2026-01-02T03:04:05.678Z,SENT,,"'=cmd|""x""",+34600111222,brand,https://www.example.com/,"'@a;'=b",,,,,gclid=-1+2,GRANTED,,2026-01-02T03:04:05.678Z,"one,\ntwo",,`,
+    '',
+  ]);
   assert.deepEqual(page.complaints, []);
 });

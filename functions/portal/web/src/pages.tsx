@@ -9,6 +9,7 @@ import { Contacts, OneContact, OneUser } from './pages/contacts';
 import { Conversations, OneConversation } from './pages/conversations';
 import { Deliveries, OneDelivery } from './pages/deliveries';
 import { Events, OneEvent } from './pages/events';
+import { Leads, OneLead } from './pages/leads';
 import { Overview } from './pages/overview';
 import { PortalAccess } from './pages/portal-access';
 import { OneTemplate, Templates } from './pages/templates';
@@ -31,6 +32,7 @@ const PAGES: Entry[] = [
   { path: 'webhooks', scope: 'webhooks:read', name: () => t.webhooks.title, view: Webhooks, one: OneWebhook },
   { path: 'deliveries', scope: 'deliveries:read', name: () => t.deliveries.title, view: Deliveries, one: OneDelivery },
   { path: 'events', scope: 'events:read', name: () => t.events.title, view: Events, one: OneEvent },
+  { path: 'leads', scope: 'leads:read', name: () => t.leads.title, view: Leads, one: OneLead },
   { path: 'conversations', scope: 'conversations:read', name: () => t.conversations.title, view: Conversations, one: OneConversation },
   { path: 'contacts', scope: 'contacts:read', name: () => t.contacts.title, view: Contacts, one: OneContact },
   { path: 'templates', scope: 'templates:read', name: () => t.templates.title, view: Templates, one: OneTemplate },
