@@ -657,7 +657,7 @@ test('an unknown lead is retried only if its message may be sent twice, and a re
   await dialog.getByText('a second time').waitFor();
   await dialog.getByRole('button', { name: 'Retry anyway' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await page.getByText('Queued', { exact: true }).first().waitFor();
+  await page.getByRole('cell', { name: 'Queued' }).waitFor();
   await page.getByRole('button', { name: 'Retry: ' }).click();
   await dialog.getByRole('button', { name: 'Retry', exact: true }).click();
   await dialog.getByText('The number has opted out.').waitFor();
