@@ -213,7 +213,7 @@ def deliver_again(client: AuthenticatedClient, workspace: uuid.UUID, endpoint: u
     assert event.deliveries[0].id == sent.delivery_id
 
 
-def retry_again(client: Client, workspace: uuid.UUID, request_id: uuid.UUID) -> None:
+def retry_again(client: AuthenticatedClient, workspace: uuid.UUID, request_id: uuid.UUID) -> None:
     for _ in range(600):
         found = parsed("getLead", get_lead.sync_detailed(workspace, request_id, client=client), 200, LeadRecord)
         if found.state == LeadState.FAILED:
@@ -279,10 +279,10 @@ def main() -> None:
     attributes = list_custom_attributes.sync_detailed(workspace, client=client)
     assert parsed("listCustomAttributes", attributes, 200, CustomAttributeList).custom_attributes
 
-    shown = get_onboarding.sync_detailed(workspace, client=client)
-    onboarding = parsed("getOnboarding", shown, 200, Onboarding)
+    present = get_onboarding.sync_detailed(workspace, client=client)
+    onboarding = parsed("getOnboarding", present, 200, Onboarding)
     same = OnboardingUpdate(onboarding.override, onboarding.sequence)
-    put = set_onboarding.sync_detailed(workspace, client=client, body=same, if_match=shown.headers["ETag"])
+    put = set_onboarding.sync_detailed(workspace, client=client, body=same, if_match=present.headers["ETag"])
     assert parsed("setOnboarding", put, 200, Onboarding) == onboarding
 
     user = get_user.sync_detailed(workspace, uuid.UUID(stack["userId"]), client=client)

@@ -248,9 +248,9 @@ async function main(): Promise<void> {
     },
   });
   const ofLead = { client, path: { ...workspace, requestId: printed("createCampaignLead", refused, 202).requestId } };
-  const shown = async () => printed("getLead", await api.getLead(ofLead), 200);
-  for (let tries = 0; tries < 600 && (await shown()).state !== "FAILED"; tries += 1) await new Promise((done) => setTimeout(done, 100));
-  if ((await shown()).error !== "131026") throw new Error("the lead is expected to fail");
+  const leadNow = async () => printed("getLead", await api.getLead(ofLead), 200);
+  for (let tries = 0; tries < 600 && (await leadNow()).state !== "FAILED"; tries += 1) await new Promise((done) => setTimeout(done, 100));
+  if ((await leadNow()).error !== "131026") throw new Error("the lead is expected to fail");
   const failed = await api.listLeads({ client, path: workspace, query: { state: "FAILED" } });
   if (!printed("listLeads", failed, 200).leads.some((found) => found.id === ofLead.path.requestId)) throw new Error("the lead is expected");
   const retried = await api.retryLead({ ...ofLead, body: { maySendTwice: false } });

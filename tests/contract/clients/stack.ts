@@ -9,6 +9,7 @@ interface Stack {
   userId: string;
   email: string;
   cellphone: string;
+  refusedCellphone: string;
   captureKey: string;
   origin: string;
 }
