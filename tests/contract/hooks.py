@@ -117,6 +117,11 @@ def before_call(context, case, kwargs):
         verbs = {"DELETE": "deletedEndpointId", "POST": "disabledEndpointId"}
         if case.method.upper() == "DELETE" or case.operation.label.endswith("/disable"):
             path["endpointId"] = MADE[verbs.get(case.method.upper(), "disabledEndpointId")]
+    # Only spare users and teams are changed and deleted: other requests need active users and a team with members.
+    if case.method.upper() == "PATCH" and is_uuid(path.get("userId")):
+        path["userId"] = MADE["spareUserId"]
+    if case.method.upper() in ("DELETE", "PATCH") and is_uuid(path.get("teamId")):
+        path["teamId"] = MADE["deletedTeamId" if case.method.upper() == "DELETE" else "spareTeamId"]
     # An erasure would take a contact that other requests need.
     if case.operation.label.endswith("/erasure") and erases(case.body):
         case.body, case.media_type = {"dryRun": True}, "application/json"

@@ -116,12 +116,16 @@ def made(stack):
     job = cancelled_job(lambda resource, body: call(f"webhook-endpoints/{endpoints[0]}/jobs{resource}", body))
     # A lead whose number the simulated provider refuses.
     ids = {"requestId": failed_lead(stack, call)}
+    # A user and teams that random requests may change and delete.
+    spare_user = call("users", {"email": "spare@example.com"})["id"]
+    spare_team, deleted_team = (call("teams", {"name": name})["id"] for name in ("Spare", "Deleted"))
     preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids |= {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
     session = call("sessions", {})
     ids |= {"sessionId": session["session"]["id"]}
     ids |= sent | {"jobId": job}
     ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"], "keyId": spare["keyId"]}
+    ids |= {"spareUserId": spare_user, "spareTeamId": spare_team, "deletedTeamId": deleted_team}
     ids |= dict(zip(("endpointId", "disabledEndpointId", "deletedEndpointId"), endpoints, strict=True))
     return {
         "CONTRACT_API_KEY": key,

@@ -100,7 +100,7 @@ OTHER_WORDS = {
     *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints", "deliveries", "events", "leads", "lead-retries"),
     # Names of lists and routes.
     *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "attributes", "sessions"),
-    *("GET", "POST", "PATCH", "PUT", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER"),
+    *("GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER"),
 }
 READERS = [
     "functions/access/src/audit_log.rs",
@@ -132,6 +132,8 @@ READERS = [
     "functions/attributes/src/onboarding.rs",
     "functions/files/src/create.rs",
     "functions/files/src/get.rs",
+    "functions/users/src/change.rs",
+    "functions/users/src/change_team.rs",
     "functions/users/src/list.rs",
     "functions/users/src/teams.rs",
     "functions/messages/src/create.rs",

@@ -1,6 +1,6 @@
-use domain::{TeamId, UserRef};
+use domain::{Team, TeamId, UserRef};
 use edge::form::Form;
-use edge::{ApiError, Call, Reply, Resource, view};
+use edge::{ApiError, Call, Reply, Resource, Tagged, view};
 use futures::future::try_join;
 use store::Page;
 
@@ -32,7 +32,12 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let id = form.finish(id)?;
 
     let team = call.store().team(call.workspace(), id).await?.ok_or(ApiError::NotFound(Resource::Setting))?;
+    shown(call, &team).await
+}
+
+/// A team with the addresses of its members. One round trip.
+pub(crate) async fn shown(call: &Call<'_>, team: &Team) -> Result<Reply, ApiError> {
     let named: Vec<UserRef> = team.members.iter().copied().map(UserRef::Id).collect();
     let members = call.store().users_named(call.workspace(), &named).await?;
-    Reply::resource(&view::team(&team, &members), 0)
+    team.tag(Reply::list(&view::team(team, &members))?)
 }

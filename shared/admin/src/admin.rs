@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{Author, WorkspaceId};
 use futures::future::BoxFuture;
 use queue::Queues;
-use store::{RetryTime, Store, StoreError};
+use store::{IdempotencyKey, RetryTime, Store, StoreError, StoredAnswer, Table};
 
 use crate::refused::Refused;
 
@@ -22,6 +22,15 @@ pub trait Gate {
 pub trait Check<T>: Gate {
     /// Whether the caller means the resource in the state that was read.
     fn check(&self, seen: &T) -> Result<(), Self::Refusal>;
+}
+
+/// The result of a creation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// What was wanted exists.
+    Done,
+    /// The idempotency key has this answer.
+    Answered(StoredAnswer),
 }
 
 /// A workspace, and who changes it.
@@ -61,6 +70,18 @@ impl<'a, G: Gate> Admin<'a, G> {
                 return Ok(written);
             }
             retries.wait().await?;
+        }
+    }
+
+    /// The answer of an idempotency key, if there is one. One round trip, none without a key.
+    pub(crate) async fn answered(
+        &self,
+        table: Table,
+        kept: Option<(&IdempotencyKey, &str)>,
+    ) -> Result<Option<StoredAnswer>, StoreError> {
+        match kept {
+            Some((once, _)) => self.store.answered(table, self.workspace, once).await,
+            None => Ok(None),
         }
     }
 

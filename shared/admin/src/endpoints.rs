@@ -11,11 +11,10 @@ use domain::{
 };
 use futures::future::{try_join, try_join_all};
 use store::{
-    EndpointCreated, EndpointStep, FoundEndpoint, IdempotencyKey, NewEndpoint, Store, StoreError,
-    StoredAnswer, Table,
+    EndpointCreated, EndpointStep, FoundEndpoint, IdempotencyKey, NewEndpoint, Store, StoreError, Table,
 };
 
-use crate::admin::{Admin, Check};
+use crate::admin::{Admin, Check, Created};
 use crate::jobs::{JobRequest, RequestedJob};
 use crate::refused::Refused;
 
@@ -32,15 +31,6 @@ pub struct EndpointDraft {
     pub caps: EndpointCaps,
     /// The number of slots.
     pub slots: u8,
-}
-
-/// The result of a creation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Created {
-    /// The endpoint exists.
-    Done,
-    /// The idempotency key has this answer.
-    Answered(StoredAnswer),
 }
 
 /// A change of an endpoint.
@@ -201,12 +191,7 @@ impl<G: Check<WebhookEndpoint>> Admin<'_, G> {
 
     async fn try_create(&self, new: &NewEndpoint<'_>) -> Result<Option<Created>, G::Refusal> {
         let (store, id) = (self.store, self.workspace);
-        let answered = async {
-            match new.kept {
-                Some((once, _)) => store.answered(Table::Webhooks, id, once).await,
-                None => Ok(None),
-            }
-        };
+        let answered = self.answered(Table::Webhooks, new.kept);
         // The endpoints are read after the workspace: one that is missing among them changes the version of the workspace.
         let present = async {
             let workspace = store.workspace(id).await?;

@@ -9,14 +9,16 @@ mod leads;
 mod onboarding;
 mod refused;
 mod requests;
+mod teams;
 mod trial;
+mod users;
 
-pub use admin::{Admin, Check, Gate};
+pub use admin::{Admin, Check, Created, Gate};
 pub use deliveries::{
     After, DeliveryDetails, DeliverySearch, EventDetails, FoundDelivery, delivery_details, event_details,
 };
 pub use endpoints::{
-    Activated, ChangedEndpoint, Created, EndpointDetails, EndpointDraft, EndpointUpdate, Health, endpoint,
+    Activated, ChangedEndpoint, EndpointDetails, EndpointDraft, EndpointUpdate, Health, endpoint,
     endpoint_details, endpoint_to_call,
 };
 pub use jobs::{JobProgress, JobRequest, RequestedJob, furthest};

@@ -1,8 +1,12 @@
 //! Why changes are refused.
 
 use domain::lead::NotRetried;
+use domain::settings::names::NameTaken;
+use domain::settings::workspace::TeamFull;
 use domain::webhook::{ChangeRefused, RotationRefused};
-use domain::{DeliveryId, EndpointId, EventId, JobId, LeadId, LeadState, WorkspaceId};
+use domain::{
+    DeliveryId, EndpointId, EventId, JobId, LeadId, LeadState, TeamId, UserId, UserRef, WorkspaceId,
+};
 
 /// Why a change of a workspace is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +55,30 @@ pub enum Refused {
     /// The range begins too early, or ends before it begins.
     #[error("the range is invalid: {0}")]
     Range(&'static str),
+    /// The workspace has no such user.
+    #[error("the workspace has no user {}", .0.identifier())]
+    UnknownUser(UserRef),
+    /// Another user has the e-mail address.
+    #[error("the user {0} has this e-mail address")]
+    EmailTaken(UserId),
+    /// The workspace has no such team.
+    #[error("the workspace has no team {0}")]
+    UnknownTeam(TeamId),
+    /// The workspace has no such user, who should become or be no longer a member of a team.
+    #[error("the workspace has no user {}", .0.identifier())]
+    UnknownMember(UserRef),
+    /// The team would have too many members.
+    #[error(transparent)]
+    TeamFull(#[from] TeamFull),
+    /// Another setting of the same kind has the name.
+    #[error(transparent)]
+    NameTaken(#[from] NameTaken),
+    /// The team has members, so it is not deleted.
+    #[error("the team has {members} members")]
+    TeamInUse {
+        /// Their number.
+        members: usize,
+    },
     /// Conversations would be refused because of the onboarding.
     #[error(transparent)]
     Onboarding(domain::Refused),

@@ -50,6 +50,16 @@ pub enum AuditAction {
     WorkspaceUpdate,
     /// The templates that open conversations were changed. The subject is the workspace.
     OnboardingUpdate,
+    /// An internal user was created.
+    UserCreate,
+    /// The names, the phone number, the language or the status of an internal user was changed.
+    UserUpdate,
+    /// A team was created.
+    TeamCreate,
+    /// The name or the members of a team were changed.
+    TeamUpdate,
+    /// A team was deleted.
+    TeamDelete,
     /// A webhook endpoint was created.
     WebhookEndpointCreate,
     /// The URL, the receiver's key, the events, the caps, the slots or the description of an endpoint was changed.
@@ -91,6 +101,11 @@ words!(
         SessionRevoke: "session.revoke",
         WorkspaceUpdate: "workspace.update",
         OnboardingUpdate: "onboarding.update",
+        UserCreate: "user.create",
+        UserUpdate: "user.update",
+        TeamCreate: "team.create",
+        TeamUpdate: "team.update",
+        TeamDelete: "team.delete",
         WebhookEndpointCreate: "webhook_endpoint.create",
         WebhookEndpointUpdate: "webhook_endpoint.update",
         WebhookEndpointEnable: "webhook_endpoint.enable",

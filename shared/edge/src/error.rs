@@ -7,7 +7,7 @@ use std::time::Duration;
 use domain::refused::{MediaFault, Origin};
 use domain::webhook::pace::CapTooLow;
 use domain::webhook::{ChangeRefused, RotationRefused};
-use domain::{AttributeType, ContactId, KeyId, Refused, TemplateId};
+use domain::{AttributeType, ContactId, KeyId, Refused, Team, TemplateId};
 use runtime::metrics::Denial;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -45,6 +45,8 @@ const NO_KEY: ErrorCode = code(404, "SERVICE_KEY_0404", "API Key Not Found");
 const NO_SETTING: ErrorCode = code(404, "SERVICE_SETTING_0404", "Setting Not Found");
 const NO_WEBHOOK: ErrorCode = code(404, "SERVICE_WEBHOOK_0404", "Webhook Resource Not Found");
 const NO_LEAD: ErrorCode = code(404, "SERVICE_LEAD_0404", "Lead Not Found");
+const USER_TAKEN: ErrorCode = code(409, "SERVICE_USER_0409", "User Conflict");
+const SETTING_TAKEN: ErrorCode = code(409, "SERVICE_SETTING_0409", "Setting Conflict");
 const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
 const BLOCKED: ErrorCode = code(409, "SERVICE_CONVERSATION_0409", "Conversation Blocked");
 const WEBHOOK_STATE: ErrorCode = code(409, "SERVICE_WEBHOOK_0409", "Webhook State Conflict");
@@ -55,6 +57,7 @@ const NOT_JSON_TYPE: ErrorCode = code(415, "SERVICE_CORE_0415", "Unsupported Med
 const INVALID: ErrorCode = code(422, "SERVICE_CORE_0422", "Unprocessable Entity");
 const SCOPES_NOT_HELD: ErrorCode = code(422, "SERVICE_KEY_1101", "Scopes Not Held");
 const LIMIT_REACHED: ErrorCode = code(422, "SERVICE_SETTING_1201", "Limit Reached");
+const IN_USE: ErrorCode = code(422, "SERVICE_SETTING_1202", "Setting In Use");
 const UNKNOWN_ATTRIBUTE: ErrorCode = code(422, "SERVICE_CONTACT_0701", "Unknown Or Archived Attribute");
 const CONTENT_UNFIT: ErrorCode = code(422, "SERVICE_CONTACT_0702", "Content Does Not Fit The Attribute");
 const UNKNOWN_VALUE: ErrorCode = code(422, "SERVICE_CONTACT_0703", "Unknown Attribute Value");
@@ -104,6 +107,8 @@ pub const CODES: &[ErrorCode] = &[
     BLOCKED,
     WEBHOOK_STATE,
     LEAD_STATE,
+    USER_TAKEN,
+    SETTING_TAKEN,
     STALE,
     TOO_LARGE,
     NOT_JSON_TYPE,
@@ -131,6 +136,7 @@ pub const CODES: &[ErrorCode] = &[
     UNKNOWN_CONVERSATION,
     SCOPES_NOT_HELD,
     LIMIT_REACHED,
+    IN_USE,
     RATE_LIMITED,
     UNEXPECTED,
     BUSY,
@@ -378,11 +384,16 @@ fn code_of_managed(refused: &admin::Refused) -> ErrorCode {
         admin::Refused::UnknownLead(_) => NO_LEAD,
         admin::Refused::LeadNotRetried { .. } => LEAD_STATE,
         admin::Refused::Onboarding(refused) => code_of(refused),
-        admin::Refused::TooManyEndpoints { .. } => LIMIT_REACHED,
+        admin::Refused::UnknownUser(_) => NO_USER,
+        admin::Refused::UnknownTeam(_) => NO_SETTING,
+        admin::Refused::EmailTaken(_) => USER_TAKEN,
+        admin::Refused::NameTaken(_) => SETTING_TAKEN,
+        admin::Refused::TeamInUse { .. } => IN_USE,
+        admin::Refused::TooManyEndpoints { .. } | admin::Refused::TeamFull(_) => LIMIT_REACHED,
         admin::Refused::EndpointDisabled(_) | admin::Refused::Rotation(_) | admin::Refused::JobDone(_) => {
             WEBHOOK_STATE
         }
-        admin::Refused::Unfit(_) | admin::Refused::Range(_) => INVALID,
+        admin::Refused::Unfit(_) | admin::Refused::Range(_) | admin::Refused::UnknownMember(_) => INVALID,
     }
 }
 
@@ -450,6 +461,10 @@ impl From<admin::Refused> for ApiError {
 fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
     let extra = match refused {
         admin::Refused::Onboarding(refused) => return extra_of(refused),
+        admin::Refused::EmailTaken(id) => json!({"id": id.to_string(), "field": "email"}),
+        admin::Refused::NameTaken(taken) => json!({"id": taken.holder(), "field": "name"}),
+        admin::Refused::TeamFull(_) => json!({"limit": "teamMembers", "of": Team::MAX_MEMBERS}),
+        admin::Refused::TeamInUse { members } => json!({"usedBy": {"members": members}}),
         admin::Refused::TooManyEndpoints { of } => json!({"limit": "webhookEndpoints", "of": of}),
         admin::Refused::EndpointDisabled(_) => json!({"reason": "DISABLED"}),
         admin::Refused::JobDone(_) => json!({"reason": "JOB_ENDED"}),
@@ -467,6 +482,9 @@ fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
         | admin::Refused::UnknownJob(_)
         | admin::Refused::UnknownDelivery(_)
         | admin::Refused::UnknownEvent(_)
+        | admin::Refused::UnknownUser(_)
+        | admin::Refused::UnknownTeam(_)
+        | admin::Refused::UnknownMember(_)
         | admin::Refused::Unfit(_)
         | admin::Refused::Range(_) => return None,
     };
@@ -491,6 +509,13 @@ fn detail_of_managed(refused: &admin::Refused) -> Option<Value> {
         admin::Refused::Unfit(ChangeRefused::FewerSlots { has, wanted }) => {
             Some(at_least("slots", (*wanted).into(), *has))
         }
+        admin::Refused::UnknownMember(named) => Some(json!([{
+            "loc": ["body", "members"],
+            "msg": "Value error: the workspace has no such user",
+            "type": "value_error",
+            "input": named.identifier(),
+            "ctx": {"error": "the workspace has no such user"},
+        }])),
         admin::Refused::Range(reason) => Some(json!([{
             "loc": ["body", "since"],
             "msg": format!("Value error: {reason}"),

@@ -1,7 +1,7 @@
 //! What must hold before a change of a resource by the management API.
 
 use admin::{Admin, Check, Gate};
-use domain::{Lead, Onboarding, WebhookEndpoint};
+use domain::{Lead, Onboarding, Team, User, WebhookEndpoint};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -32,6 +32,19 @@ impl Tagged for Onboarding {
 impl Tagged for Lead {
     fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
         reply.tagged_by(&view::lead_record(self))
+    }
+}
+
+impl Tagged for User {
+    fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
+        reply.tagged_by(&view::user(self))
+    }
+}
+
+impl Tagged for Team {
+    /// The tag is that of the team without the addresses of its members, which never change.
+    fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
+        reply.tagged_by(&view::team_by_ids(self))
     }
 }
 

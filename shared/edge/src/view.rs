@@ -51,7 +51,7 @@ use domain::{
     BusinessAccountId, ChannelId, ChoiceScope, Choices, Consent, Contact, ContactId, Conversation,
     Definitions, EndpointId, Erasure, Event, EventType, External, FileType, Internal, Lead, LeadId, Media,
     MediaId, Merge, Message, MessageBody, MessageId, Onboarding, PLATFORM, Part, ProviderUserId, Summary,
-    Team, TemplateId, Tenure, Timestamp, User, WebhookEndpoint, WorkspaceId,
+    Team, TemplateId, Tenure, Timestamp, User, UserId, WebhookEndpoint, WorkspaceId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -148,6 +148,14 @@ views! {
         id: String = team.id.to_string(),
         name: &'a str = &team.name,
         members: Vec<MemberView<'a>> = team.members.iter().filter_map(|id| users.iter().find(|user| user.id == *id)).map(member).collect(),
+        created_at: String = team.created_at.to_string(),
+    }
+
+    /// The same with the ids of its members only, for its tag.
+    pub team_by_ids(team: &'a Team) -> TeamByIdsView<'a> {
+        id: String = team.id.to_string(),
+        name: &'a str = &team.name,
+        members: Vec<String> = team.members.iter().map(UserId::to_string).collect(),
         created_at: String = team.created_at.to_string(),
     }
 

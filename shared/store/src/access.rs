@@ -1,9 +1,8 @@
-//! Access control: API keys, the audit log, rate limits, idempotency keys, the keys that encrypt cursors, and the person key.
+//! Access control: API keys, the audit log, rate limits, the keys that encrypt cursors, and the person key.
 
 pub(crate) mod api_keys;
 pub(crate) mod audit;
 pub(crate) mod cursor_keys;
-pub(crate) mod idempotency;
 mod kind_fields;
 pub(crate) mod limiter;
 pub(crate) mod person_key;

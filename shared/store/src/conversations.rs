@@ -11,10 +11,10 @@ use std::time::Duration;
 use domain::conversation::{ConversationChange, Opening};
 use domain::{Conversation, ConversationId, WorkspaceId};
 
-use crate::access::idempotency::stored_answer;
 use crate::conversations::plan::{Role, change_writes, opening_writes};
 use crate::conversations::row::conversation;
 use crate::dynamodb::write::Refusal;
+use crate::idempotency::stored_answer;
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 /// The result of creating a conversation.

@@ -11,6 +11,7 @@ mod cursor_key;
 mod dynamodb;
 mod error;
 mod failures;
+mod idempotency;
 pub mod keys;
 mod lanes;
 mod leads;
@@ -31,7 +32,6 @@ mod webhooks;
 
 pub use access::api_keys::{JudgedKey, KeyCreated, ListedKey, Revoked};
 pub use access::audit::audit_position;
-pub use access::idempotency::{IdempotencyKey, StoredAnswer};
 pub use access::limiter::{Admission, Limiter};
 pub use contacts::choices::ChoicesSeen;
 pub use contacts::moves::Moved;
@@ -47,6 +47,7 @@ pub use dynamodb::paging::Page;
 pub use dynamodb::retry::RetryTime;
 pub use error::StoreError;
 pub use failures::{Failure, FailureBucket, bucket_of_stack};
+pub use idempotency::{IdempotencyKey, StoredAnswer};
 pub use lanes::counts::Counts;
 pub use lanes::{Claim, DueFrom, DueLane, DuePage, LaneState, Lease, Leased, Released};
 pub use leads::captures::CaptureRead;
@@ -66,6 +67,7 @@ pub use people::{
     AskedMerge, ErasedMessages, Found, Joined, LeasedJob, PersonConversation, Target, TargetKind,
 };
 pub use quarantine::Quarantined;
+pub use settings::created::{ANSWERS_OF_SETTINGS, SettingCreated};
 pub use settings::lines::LineCreated;
 pub use settings::templates::{TemplateCreated, TemplateOwner};
 pub use settings::users::UserCreated;

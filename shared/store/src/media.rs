@@ -8,12 +8,12 @@ use domain::media::{FileName, MediaState};
 use domain::{FileType, Media, MediaDigest, MediaId, Message, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::access::idempotency::{keep_answer, stored_answer};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{EXPIRES_AT, Item, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, TwoRoles, Write, Wrote, is_written_by};
+use crate::idempotency::{keep_answer, stored_answer};
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 /// Where a file's row is.

@@ -24,13 +24,13 @@ use domain::{
 };
 use futures::future::try_join;
 
-use crate::access::idempotency::{keep_answer, once_place, stored_answer, take_answer};
 use crate::conversations::plan::conversation_writes;
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, key, n, read, s};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transaction, Write};
+use crate::idempotency::{keep_answer, once_place, stored_answer, take_answer};
 use crate::lanes::counts::count;
 use crate::lanes::row::LaneRow;
 use crate::media::{first_reference, media_place, take_media};

@@ -1,6 +1,7 @@
 //! Settings that operators make: workspaces, teams and users, attributes, lines and templates.
 
 pub(crate) mod attributes;
+pub(crate) mod created;
 pub(crate) mod form_field;
 mod inbound_lines;
 mod keywords;

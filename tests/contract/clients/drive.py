@@ -53,7 +53,17 @@ from messaging_client.api.leads import get_lead, list_leads, retry_lead, retry_l
 from messaging_client.api.messages import create_message, get_message, list_messages
 from messaging_client.api.settings import get_onboarding, list_custom_attributes, set_onboarding
 from messaging_client.api.templates import get_template, list_templates, preview_template
-from messaging_client.api.users import get_team, get_user, list_teams, list_users
+from messaging_client.api.users import (
+    create_team,
+    create_user,
+    delete_team,
+    get_team,
+    get_user,
+    list_teams,
+    list_users,
+    update_team,
+    update_user,
+)
 from messaging_client.api.webhook_deliveries import (
     cancel_webhook_job,
     get_delivery,
@@ -143,14 +153,18 @@ from messaging_client.models import (
     SessionStart,
     StartedSession,
     Team,
+    TeamCreate,
     TeamPage,
+    TeamUpdate,
     Template,
     TemplatePage,
     TemplatePreview,
     TemplatePreviewRequest,
     TextMessageCreate,
+    UserCreate,
     UserPage,
     UserStatus,
+    UserUpdate,
     WebhookEndpointChanged,
     WebhookEndpointCreate,
     WebhookEndpointCreated,
@@ -293,6 +307,18 @@ def main() -> None:
     [team, *_] = parsed("listTeams", list_teams.sync_detailed(workspace, client=client), 200, TeamPage).teams
     one_team = get_team.sync_detailed(workspace, team.id, client=client)
     assert parsed("getTeam", one_team, 200, Team).members == team.members
+
+    wish = UserCreate(f"{uuid.uuid4()}@example.com", first_name="Jo")
+    new_user = create_user.sync_detailed(workspace, client=client, body=wish, idempotency_key=str(uuid.uuid4()))
+    jo = parsed("createUser", new_user, 201, InternalUser)
+    off = UserUpdate(status=UserStatus.DISABLED)
+    changed = update_user.sync_detailed(workspace, jo.id, client=client, body=off, if_match=new_user.headers["ETag"])
+    assert parsed("updateUser", changed, 200, InternalUser).status == UserStatus.DISABLED
+    new_team = create_team.sync_detailed(workspace, client=client, body=TeamCreate(str(uuid.uuid4())))
+    desk = parsed("createTeam", new_team, 201, Team)
+    renamed = update_team.sync_detailed(workspace, desk.id, client=client, body=TeamUpdate(name=f"{desk.name} 2"))
+    assert parsed("updateTeam", renamed, 200, Team).name == f"{desk.name} 2"
+    parsed("deleteTeam", delete_team.sync_detailed(workspace, desk.id, client=client), 204, object)
 
     digest = base64.b64encode(hashlib.sha256(b"hello").digest()).decode()
     file = FileUploadRequestItem("hello.txt", FileType.DOCUMENT, "text/plain", digest, content_length=5)

@@ -109,6 +109,28 @@ async function main(): Promise<void> {
     params: { path: { ...workspace, teamId: team.id } },
   });
   if (printed("getTeam", oneTeam, 200).members.length === 0) throw new Error("members are expected");
+  const newUser = await client.POST("/service/api/v1/workspaces/{workspaceId}/users", {
+    params: { path: workspace },
+    body: { email: `${crypto.randomUUID()}@example.com`, firstName: "Jo" },
+  });
+  const userId = printed("createUser", newUser, 201).id;
+  const changedUser = await client.PATCH("/service/api/v1/workspaces/{workspaceId}/users/{userId}", {
+    params: { path: { ...workspace, userId }, header: { "If-Match": newUser.response.headers.get("ETag") ?? "" } },
+    body: { status: "disabled" },
+  });
+  if (printed("updateUser", changedUser, 200).status !== "disabled") throw new Error("it is expected to be disabled");
+  const newTeam: Schemas["Team"] = printed(
+    "createTeam",
+    await client.POST("/service/api/v1/workspaces/{workspaceId}/teams", { params: { path: workspace }, body: { name: crypto.randomUUID() } }),
+    201,
+  );
+  const ofTeam = { path: { ...workspace, teamId: newTeam.id } };
+  const renamed = await client.PATCH("/service/api/v1/workspaces/{workspaceId}/teams/{teamId}", {
+    params: ofTeam,
+    body: { name: `${newTeam.name} 2` },
+  });
+  if (printed("updateTeam", renamed, 200).name === newTeam.name) throw new Error("another name is expected");
+  printed("deleteTeam", await client.DELETE("/service/api/v1/workspaces/{workspaceId}/teams/{teamId}", { params: ofTeam }), 204);
 
   const uploads = await client.POST("/service/api/v1/workspaces/{workspaceId}/files", {
     params: { path: workspace },

@@ -88,6 +88,16 @@ async function main(): Promise<void> {
   if (!team) throw new Error("a team is expected");
   const oneTeam = await api.getTeam({ client, path: { ...workspace, teamId: team.id } });
   if (printed("getTeam", oneTeam, 200).members.length === 0) throw new Error("members are expected");
+  const newUser = await api.createUser({ client, path: workspace, body: { email: `${crypto.randomUUID()}@example.com`, firstName: "Jo" } });
+  const ofUser = { client, path: { ...workspace, userId: printed("createUser", newUser, 201).id } };
+  const userTag = newUser.response.headers.get("ETag") ?? "";
+  const changedUser = await api.updateUser({ ...ofUser, headers: { "If-Match": userTag }, body: { status: "disabled" } });
+  if (printed("updateUser", changedUser, 200).status !== "disabled") throw new Error("it is expected to be disabled");
+  const newTeam = printed("createTeam", await api.createTeam({ client, path: workspace, body: { name: crypto.randomUUID() } }), 201);
+  const ofTeam = { client, path: { ...workspace, teamId: newTeam.id } };
+  const renamed = await api.updateTeam({ ...ofTeam, body: { name: `${newTeam.name} 2` } });
+  if (printed("updateTeam", renamed, 200).name === newTeam.name) throw new Error("another name is expected");
+  printed("deleteTeam", await api.deleteTeam(ofTeam), 204);
 
   const uploads = await api.createUploads({
     client,

@@ -27,7 +27,7 @@ use runtime::Metrics;
 use runtime::metrics::{ApiFunction, Dimension};
 use store::{
     Created, EndpointCreated, LeadAccepted, LeadOpening, LineCreated, MediaCreated, MessageStored,
-    NewEndpoint, NewMessage, Opened, TemplateCreated, TemplateOwner,
+    NewEndpoint, NewMessage, Opened, SettingCreated, TemplateCreated, TemplateOwner,
 };
 
 use crate::{GatewayEvent, TestClock, TestDb};
@@ -138,7 +138,7 @@ impl World {
         let mut user =
             User::new(UserId::generate(store.ids()), workspace, done(Email::parse(email)), store.now());
         change(&mut user);
-        done(store.create_user(&user).await);
+        done(store.create_user(&user, operator(), None).await);
         user
     }
 
@@ -153,7 +153,8 @@ impl World {
         let empty = done(Team::new(TeamId::generate(store.ids()), workspace, "Test", store.now()));
         let team = done(empty.with(users)).map_or(empty, |team| Team { version: 1, ..team });
         let (seen, _) = self.settings(workspace).await;
-        assert!(done(store.create_team(&seen, &team).await));
+        let created = done(store.create_team(&seen, &team, operator(), None).await);
+        assert_eq!(created, SettingCreated::Done);
         team
     }
 

@@ -34,7 +34,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("provider-events", &["domain", "edge", "provider", "queue", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
         ("uploads", &["domain", "queue", "runtime", "store"]),
-        ("users", &["domain", "edge", "runtime", "store"]),
+        ("users", &["admin", "domain", "edge", "runtime", "store"]),
         ("webhook-delivery", &["domain", "outbound", "queue", "runtime", "store", "worker"]),
     ],
     &[

@@ -17,7 +17,7 @@ use domain::webhook::pace::CapTooLow;
 use domain::webhook::{ChangeRefused, RotationRefused, UrlRefused};
 use domain::{
     BusinessAccountId, ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState,
-    MergeRefusal, ProviderApp, ProviderAppId, Refused, Unfit, WebhookEndpoint, WorkspaceId,
+    MergeRefusal, ProviderApp, ProviderAppId, Refused, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;
@@ -405,6 +405,17 @@ impl From<admin::Refused> for Refusal {
             admin::Refused::Rotation(refused) => Self::Rotation(refused),
             admin::Refused::Range(reason) => Self::Range(reason),
             admin::Refused::Onboarding(refused) => Self::OnboardingRefused(refused),
+            admin::Refused::UnknownUser(named) | admin::Refused::UnknownMember(named) => match named {
+                UserRef::Id(id) => Named::User.unknown(id),
+                UserRef::Email(email) => Named::User.unknown(email.as_str()),
+            },
+            admin::Refused::EmailTaken(_) => Self::UserEmailTaken,
+            admin::Refused::UnknownTeam(id) => Named::Team.unknown(id),
+            admin::Refused::TeamFull(full) => Self::TeamFull(full),
+            admin::Refused::NameTaken(taken) => Self::NameTaken(taken),
+            admin::Refused::TeamInUse { members } => {
+                Self::InUse { what: "team", by: vec![UsedBy::Members(members)] }
+            }
             admin::Refused::JobDone(id) => Self::JobDone(id),
         }
     }

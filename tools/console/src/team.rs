@@ -1,12 +1,13 @@
 //! `console team ...`
 
 use clap::{Args, Subcommand};
-use domain::{Team, TeamId, User, UserId, UserRef, Workspace, WorkspaceId, usage};
+use domain::settings::workspace::TeamChange;
+use domain::text::operator_name;
+use domain::{Team, TeamId, User, UserId, UserRef, WorkspaceId};
 
 use crate::arguments::{InWorkspace, one, user_ref};
-use crate::changed::{Decision, changed};
 use crate::output::{Output, Report};
-use crate::refusal::{Named, unfit, unused};
+use crate::refusal::unfit;
 use crate::view::View;
 use crate::{Console, Result};
 
@@ -62,12 +63,12 @@ impl Verb {
         Ok(match self {
             Self::Create { within, name, users } => create(console, &within, &name, users).await?.into(),
             Self::Add(members) => {
-                let add = |team: &Team, users: &[UserId]| Ok(team.with(users)?);
-                change(console, members, add).await?.into()
+                let added = |add| TeamChange { add, ..TeamChange::default() };
+                change(console, members, added).await?.into()
             }
             Self::Remove(members) => {
-                let remove = |team: &Team, users: &[UserId]| Ok(team.without(users));
-                change(console, members, remove).await?.into()
+                let removed = |remove| TeamChange { remove, ..TeamChange::default() };
+                change(console, members, removed).await?.into()
             }
             Self::List(within) => {
                 let workspace = console.workspace(&within).await?;
@@ -88,73 +89,37 @@ impl Verb {
 async fn create(console: &Console, within: &InWorkspace, name: &str, users: Vec<UserRef>) -> Result<View> {
     let store = &console.store;
     let workspace = console.workspace(within).await?;
-    let members = ids_of(console, workspace.id, users).await?;
+    let admin = console.admin(workspace.id).await?;
+    let members = admin.members(&users).await?;
     let empty = Team::new(TeamId::generate(store.ids()), workspace.id, name, store.now())
         .map_err(unfit("The name is invalid"))?;
-    let team = empty.with(&members)?.unwrap_or(empty);
-    changed(
-        async || read(console, within).await,
-        |(_, teams)| {
-            team.check_name(teams)?;
-            Ok(Decision::Changed(()))
-        },
-        async |(workspace, _), ()| store.create_team(workspace, &team).await,
-    )
-    .await?;
+    let team = admin.with_members(empty, &members)?;
+    admin.create_team(&team, None).await?;
     show(console, &team).await
-}
-
-/// Reads the workspace first: an addition after this read changes its version, and the write fails.
-async fn read(console: &Console, within: &InWorkspace) -> Result<(Workspace, Vec<Team>)> {
-    let workspace = console.workspace(within).await?;
-    let teams = console.store.teams(workspace.id).await?;
-    Ok((workspace, teams))
 }
 
 async fn change(
     console: &Console,
-    members: Members,
-    change: impl Fn(&Team, &[UserId]) -> Result<Option<Team>>,
+    Members { one, users }: Members,
+    change: impl FnOnce(Vec<UserId>) -> TeamChange,
 ) -> Result<View> {
-    let workspace = console.workspace(&members.one.within).await?.id;
-    let users = ids_of(console, workspace, members.users).await?;
-    let team = changed(
-        async || members.one.read(console).await,
-        |team| Ok(Decision::of(team, change(team, &users)?)),
-        async |_, next| console.store.replace_team(next).await,
-    );
-    show(console, &team.await?).await
+    let workspace = console.workspace(&one.within).await?;
+    let admin = console.admin(workspace.id).await?;
+    let ids = admin.members(&users).await?.iter().map(|user| user.id).collect();
+    show(console, &admin.update_team(one.team, &change(ids)).await?).await
 }
 
 async fn rename(console: &Console, one: &OneTeam, name: &str) -> Result<View> {
-    let team = changed(
-        async || read(console, &one.within).await,
-        |(_, teams)| {
-            let team = Named::Team.found(teams.iter().find(|team| team.id == one.team), one.team)?;
-            let next = team.renamed(name).map_err(unfit("The name is invalid"))?;
-            next.iter().try_for_each(|next| next.check_name(teams))?;
-            Ok(Decision::of(team, next))
-        },
-        async |(workspace, _), next| console.store.rename_team(workspace, next).await,
-    );
-    show(console, &team.await?).await
+    let name = operator_name(name).map_err(unfit("The name is invalid"))?;
+    let workspace = console.workspace(&one.within).await?;
+    let change = TeamChange { name: Some(name), ..TeamChange::default() };
+    show(console, &console.admin(workspace.id).await?.update_team(one.team, &change).await?).await
 }
 
 async fn delete(console: &Console, one: &OneTeam) -> Result<View> {
-    changed(
-        async || one.read(console).await,
-        |team| unused("team", usage::of_team(team)).map(Decision::Changed),
-        async |team, ()| console.store.delete_team(team).await,
-    )
-    .await?;
+    let workspace = console.workspace(&one.within).await?;
+    console.admin(workspace.id).await?.delete_team(one.team).await?;
     Ok(View::deleted("teamId", one.team))
-}
-
-impl OneTeam {
-    async fn read(&self, console: &Console) -> Result<Team> {
-        let workspace = console.workspace(&self.within).await?.id;
-        Named::Team.found(console.store.team(workspace, self.team).await?, self.team)
-    }
 }
 
 async fn show(console: &Console, team: &Team) -> Result<View> {
@@ -171,14 +136,6 @@ async fn shown_users(console: &Console, workspace: WorkspaceId, teams: &[Team]) 
 
 /// The number of members that a table shows for each team.
 const MEMBERS_SHOWN: usize = 3;
-
-async fn ids_of(console: &Console, workspace: WorkspaceId, users: Vec<UserRef>) -> Result<Vec<UserId>> {
-    let mut ids = vec![];
-    for named in users {
-        ids.push(console.user(workspace, &named).await?.id);
-    }
-    Ok(ids)
-}
 
 /// A team with the e-mail addresses of its first members, and the number of the others.
 fn view(team: &Team, users: &[User]) -> View {

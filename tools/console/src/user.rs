@@ -2,15 +2,13 @@
 
 use clap::{Args, Subcommand};
 use domain::settings::user::UserChange;
-use domain::{Cellphone, Email, Language, PersonName, Timestamp, Unfit, User, UserId, UserRef, WorkspaceId};
-use store::UserCreated;
+use domain::{Cellphone, Email, Language, PersonName, Unfit, User, UserId, UserRef, UserStatus};
 
 use crate::arguments::{InWorkspace, one, one_of, patch, user_ref};
-use crate::changed::{Decision, changed};
 use crate::output::{Output, Report};
-use crate::refusal::{Named, unfit};
+use crate::refusal::unfit;
 use crate::view::View;
-use crate::{Console, Refusal, Result};
+use crate::{Console, Result};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -101,10 +99,10 @@ impl Verb {
             }
             Self::Update(update) => {
                 let wanted = update.change.read();
-                update.one.change(console, |user, now| user.changed(&wanted, now)).await?.into()
+                update.one.change(console, &wanted).await?.into()
             }
-            Self::Disable(one) => one.change(console, User::disabled).await?.into(),
-            Self::Enable(one) => one.change(console, User::enabled).await?.into(),
+            Self::Disable(one) => one.set(console, UserStatus::Disabled).await?.into(),
+            Self::Enable(one) => one.set(console, UserStatus::Active).await?.into(),
         })
     }
 }
@@ -120,25 +118,20 @@ async fn create(console: &Console, wanted: &Create) -> Result<View> {
         language: wanted.language,
         ..User::new(UserId::generate(store.ids()), workspace.id, email, store.now())
     };
-    match store.create_user(&user).await? {
-        UserCreated::Done => Ok(view(&user)),
-        UserCreated::EmailTaken => Err(Refusal::UserEmailTaken),
-    }
+    console.admin(workspace.id).await?.create_user(&user, None).await?;
+    Ok(view(&user))
 }
 
 impl OneUser {
-    async fn change(
-        self,
-        console: &Console,
-        change: impl Fn(&User, Timestamp) -> Option<User>,
-    ) -> Result<View> {
+    async fn change(self, console: &Console, change: &UserChange) -> Result<View> {
         let workspace = console.workspace(&self.within).await?;
-        let user = changed(
-            async || console.user(workspace.id, &self.user).await,
-            |user| Ok(Decision::of(user, change(user, console.store.now()))),
-            async |_, next| console.store.replace_user(next).await,
-        );
-        Ok(view(&user.await?))
+        let user = console.admin(workspace.id).await?.update_user(&self.user, change).await?;
+        Ok(view(&user))
+    }
+
+    async fn set(self, console: &Console, status: UserStatus) -> Result<View> {
+        let change = UserChange { status: Some(status), ..UserChange::default() };
+        self.change(console, &change).await
     }
 }
 
@@ -149,6 +142,7 @@ impl UserArguments {
             last_name: patch(self.last_name, self.no_last_name),
             cellphone: patch(self.cellphone, self.no_cellphone),
             language: patch(self.language, self.no_language),
+            status: None,
         }
     }
 }
@@ -159,17 +153,6 @@ fn optional<T>(
     parse: impl FnOnce(&str) -> Result<T, Unfit>,
 ) -> Result<Option<T>> {
     text.as_deref().map(parse).transpose().map_err(unfit(what))
-}
-
-impl Console {
-    /// Finds the user by id or e-mail address.
-    pub(crate) async fn user(&self, workspace: WorkspaceId, user: &UserRef) -> Result<User> {
-        let id = match user {
-            UserRef::Id(id) => id.to_string(),
-            UserRef::Email(email) => email.as_str().to_owned(),
-        };
-        Named::User.found(self.store.user_by_ref(workspace, user).await?, id)
-    }
 }
 
 fn view(user: &User) -> View {

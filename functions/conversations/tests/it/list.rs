@@ -218,7 +218,7 @@ async fn a_disabled_users_conversations_are_still_listed() {
     let (_, user) = f.people().await;
     let made = f.with(None, Some(&user), ConversationStatus::Active).await;
     let disabled = user.disabled(f.world.db.store().now()).unwrap();
-    assert!(f.world.db.store().replace_user(&disabled).await.unwrap());
+    assert!(f.world.db.store().replace_user(&disabled, &["status"], harness::operator()).await.unwrap());
     for (kind, name) in [("ID", user.id.to_string()), ("EMAIL", "agent@example.com".to_owned())] {
         let query = [("internalUserIdentifier", name.as_str()), ("internalIdentifierType", kind)];
         assert_eq!(ids(&f.list(&query).await), [made.id.to_string()], "{kind}");

@@ -22,7 +22,8 @@ async fn team(f: &Conversations, users: &[User]) -> Team {
 
 async fn disable(f: &Conversations, user: &User) {
     let store = f.world.db.store();
-    assert!(store.replace_user(&user.disabled(store.now()).unwrap()).await.unwrap());
+    let disabled = user.disabled(store.now()).unwrap();
+    assert!(store.replace_user(&disabled, &["status"], harness::operator()).await.unwrap());
 }
 
 fn to(team: &Team) -> Value {

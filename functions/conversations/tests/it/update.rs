@@ -197,7 +197,7 @@ async fn an_update_that_changes_nothing_gets_200_and_writes_nothing() {
     let made = f.made(&json!({"participants": participants, "name": "Order 7"})).await;
     let id = made["id"].as_str().unwrap();
     let gone = disabled.disabled(f.world.db.store().now()).unwrap();
-    assert!(f.world.db.store().replace_user(&gone).await.unwrap());
+    assert!(f.world.db.store().replace_user(&gone, &["status"], harness::operator()).await.unwrap());
     let contact = f.stored(&made["id"]).await.externals[0].contact;
     let ids = f.world.db.store().ids();
     let (nobody, no_user) = (ContactId::generate(ids), UserId::generate(ids));

@@ -2,13 +2,16 @@
 
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
-use domain::{Cellphone, Language, PersonName, User, UserId, UserStatus};
+use domain::{AuditFilter, Cellphone, Language, PersonName, User, UserId, UserStatus};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World, trips};
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 
+mod changes;
 mod lists;
+mod routes;
+mod team_changes;
 
 struct Users {
     world: World,
@@ -23,6 +26,21 @@ impl Users {
 
     async fn send(&self, event: GatewayEvent) -> Answer {
         users::handle(&self.api, &ApiRequest::new(event.request())).await.into()
+    }
+
+    /// The entries of the audit log by keys, oldest first: action, subject and fields.
+    async fn audit(&self) -> Vec<(String, String, Vec<String>)> {
+        let all = AuditFilter::default();
+        let log = self.world.db.store().audit_log(self.world.workspace, &all, 100, None).await.unwrap();
+        let by_keys = log.items.into_iter().filter(|entry| entry.author.actor.kind() == "KEY");
+        let mut entries: Vec<_> = by_keys
+            .map(|entry| {
+                assert_eq!(entry.author.request_id.as_deref(), Some("r"));
+                (entry.action.as_str().to_owned(), entry.subject, entry.fields)
+            })
+            .collect();
+        entries.reverse();
+        entries
     }
 
     async fn get(&self, id: &str) -> Answer {
@@ -129,6 +147,10 @@ async fn the_event_file_names_an_existing_user() {
     f.world.user("agent@example.com", |user| user.id = id).await;
     let event = f.world.event("users-get.json");
     assert_eq!(f.send(event.clone()).await.json["id"], id.to_string());
-    let answer = f.send(event.method("DELETE")).await;
+    let answer = f.send(event.method("PUT")).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (404, Some("SERVICE_CORE_0404")));
+}
+
+fn code(answer: &Answer) -> (u16, &str) {
+    (answer.status, answer.json["code"].as_str().unwrap_or_default())
 }

@@ -53,6 +53,8 @@ pub enum Scope {
     LeadsRead,
     /// Retry leads.
     LeadsWrite,
+    /// The internal users and the teams: create and change them.
+    UsersWrite,
 }
 
 impl Scope {
@@ -81,6 +83,7 @@ impl Scope {
         ("settings:write", Self::SettingsWrite),
         ("leads:read", Self::LeadsRead),
         ("leads:write", Self::LeadsWrite),
+        ("users:write", Self::UsersWrite),
     ];
 
     /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
@@ -109,6 +112,7 @@ impl Scope {
         "settings:write",
         "leads:read",
         "leads:write",
+        "users:write",
         "*",
     ];
 
@@ -132,6 +136,7 @@ impl Scope {
                 | Self::SettingsWrite
                 | Self::LeadsRead
                 | Self::LeadsWrite
+                | Self::UsersWrite
         )
     }
 

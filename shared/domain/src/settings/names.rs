@@ -20,6 +20,18 @@ pub enum NameTaken {
     Template(TemplateId),
 }
 
+impl NameTaken {
+    /// The id of the setting that has the name.
+    pub fn holder(&self) -> String {
+        match self {
+            Self::Brand(id) => id.as_str().to_owned(),
+            Self::Line(id) => id.as_str().to_owned(),
+            Self::Team(id) => id.to_string(),
+            Self::Template(id) => id.to_string(),
+        }
+    }
+}
+
 /// The first of `others` that has this name.
 pub(super) fn holder<'a, T>(name: &str, mut others: impl Iterator<Item = (T, &'a str)>) -> Option<T> {
     others.find(|(_, other)| same_name(name, other)).map(|(holder, _)| holder)

@@ -68,9 +68,22 @@ impl User {
             last_name: change.last_name.applied_to(&self.last_name),
             cellphone: change.cellphone.applied_to(&self.cellphone),
             language: change.language.applied_to(&self.language),
+            status: change.status.unwrap_or(self.status),
             ..self.clone()
         };
         self.changed_to(next, now)
+    }
+
+    /// The names of the fields in which the next version differs, as requests name them.
+    pub fn differences(&self, next: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("status", self.status != next.status),
+            ("firstName", self.first_name != next.first_name),
+            ("lastName", self.last_name != next.last_name),
+            ("cellphone", self.cellphone != next.cellphone),
+            ("languageCode", self.language != next.language),
+        ];
+        fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
 
     fn changed_to(&self, next: Self, now: Timestamp) -> Option<Self> {
@@ -89,6 +102,8 @@ pub struct UserChange {
     pub cellphone: Patch<Cellphone>,
     /// The preferred language.
     pub language: Patch<Language>,
+    /// The status; `None` leaves it as it is.
+    pub status: Option<UserStatus>,
 }
 
 /// The state of an internal user. The names are in lower case, as in the specification.
@@ -186,5 +201,10 @@ mod tests {
         assert_eq!(after.changed(&others, later), Some(expected));
         assert_eq!(after.changed(&change, later), None);
         assert_eq!(after.changed(&UserChange::default(), later), None);
+        assert_eq!(before.differences(&after), ["firstName", "languageCode"]);
+        let status = UserChange { status: Some(UserStatus::Disabled), ..UserChange::default() };
+        let disabled = after.changed(&status, later).unwrap();
+        assert_eq!((disabled.status, after.differences(&disabled)), (UserStatus::Disabled, vec!["status"]));
+        assert_eq!(disabled.changed(&status, later), None);
     }
 }

@@ -194,6 +194,17 @@ impl WorkspaceAccess {
     pub const OPEN: Self = Self { state: WorkspaceState::Enabled, self_service: SelfService::On };
 }
 
+/// A change of a team.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TeamChange {
+    /// The new name, as [`operator_name`] returned it.
+    pub name: Option<String>,
+    /// The users who become members.
+    pub add: Vec<UserId>,
+    /// The users who are members no longer.
+    pub remove: Vec<UserId>,
+}
+
 /// A team of internal users, for round-robin assignment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Team {
@@ -255,6 +266,23 @@ impl Team {
         self.changed_to(members)
     }
 
+    /// The team with this change: members are added first, then removed. `None` if the change has no effect.
+    pub fn changed(&self, change: &TeamChange) -> Result<Option<Self>, TeamFull> {
+        let added = self.with(&change.add)?.unwrap_or_else(|| self.clone());
+        let mut next = added.without(&change.remove).unwrap_or(added);
+        if let Some(name) = &change.name {
+            next.name.clone_from(name);
+        }
+        let is_changed = next.name != self.name || next.members != self.members;
+        Ok(is_changed.then(|| Self { version: self.version + 1, ..next }))
+    }
+
+    /// The names of the fields in which the next version differs, as requests name them.
+    pub fn differences(&self, next: &Self) -> Vec<&'static str> {
+        let fields = [("name", self.name != next.name), ("members", self.members != next.members)];
+        fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
     /// The active member among `users` whose turn it is, in the order they joined; `None` if no member is
     /// active. Turn numbers start at 0 and each is used once. A turn whose request fails skips its user.
     pub fn whose_turn<'a>(&self, users: &'a [User], turn: u64) -> Option<&'a User> {
@@ -307,6 +335,23 @@ mod tests {
         let all: Vec<UserId> = (1..=201).map(user).collect();
         assert_eq!(team().with(&all[..200]).unwrap().unwrap().members.len(), 200);
         assert_eq!(team().with(&all), Err(TeamFull));
+    }
+
+    #[test]
+    fn a_change_of_a_team_is_one_version_and_names_its_fields() {
+        let before = team().with(&[user(1), user(2)]).unwrap().unwrap();
+        let change =
+            TeamChange { name: Some("Desk".to_owned()), add: vec![user(3)], remove: vec![user(1), user(3)] };
+        let after = before.changed(&change).unwrap().unwrap();
+        assert_eq!((after.name.as_str(), after.members.as_slice()), ("Desk", &[user(2)][..]));
+        assert_eq!(
+            (after.version, before.differences(&after)),
+            (before.version + 1, vec!["name", "members"])
+        );
+        assert_eq!(after.changed(&change), Ok(None));
+        assert_eq!(after.changed(&TeamChange::default()), Ok(None));
+        let too_many = TeamChange { add: (1..=201).map(user).collect(), ..TeamChange::default() };
+        assert_eq!(after.changed(&too_many), Err(TeamFull));
     }
 
     #[test]

@@ -10,7 +10,6 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::access::idempotency::{IdempotencyKey, StoredAnswer, keep_answer, stored_answer};
 use crate::access::kind_fields::KindFields;
 use crate::access::limiter::{last_use, limit_place};
 use crate::dynamodb::fields::{self, stored};
@@ -19,6 +18,7 @@ use crate::dynamodb::paging::{Hits, List, Page, PageRequest};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::write::{Transaction, Write};
+use crate::idempotency::{IdempotencyKey, StoredAnswer, keep_answer, stored_answer};
 use crate::settings::workspaces::access_of;
 use crate::{Store, StoreError, Table, keys};
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use domain::conversation::KnownPeople;
 use domain::{ContactRef, Lines, Team, TeamId, Template, TemplateId, UserRef, Workspace, WorkspaceId};
 
-use crate::access::idempotency::{once_place, take_answer};
 use crate::contacts::{contacts_found, named_place};
 use crate::dynamodb::read::{Place, Rows};
+use crate::idempotency::{once_place, take_answer};
 use crate::settings::teams::{take_team, team_place};
 use crate::settings::templates::{take_templates, template_places};
 use crate::settings::users::{take_users, user_place};

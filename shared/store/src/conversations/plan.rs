@@ -8,7 +8,6 @@ use domain::message::summary::Tally;
 use domain::{Contact, Conversation, External, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::access::idempotency::keep_answer;
 use crate::contacts::plan::create_writes;
 use crate::conversations::row::{ANSWER_PK, home_item, listed_item, lists};
 use crate::dynamodb::fields::{self, stored};
@@ -16,6 +15,7 @@ use crate::dynamodb::item::{EXPIRES_AT, expiring, key, n, row, s};
 use crate::dynamodb::update::RowUpdate;
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{MAX_TRANSACTION_WRITES, Transaction, Write};
+use crate::idempotency::keep_answer;
 use crate::lanes::row::{first_lane, plan_item};
 use crate::{IdempotencyKey, StoreError, Table, keys};
 

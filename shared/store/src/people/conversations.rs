@@ -93,7 +93,7 @@ impl Store {
     /// request may use the same key.
     async fn answer_at(&self, pk: &str, id: ConversationId) -> Result<Option<StoredAnswer>, StoreError> {
         let found = self.get_item(Table::Conversations, (pk.to_owned(), "R")).await?;
-        let answer = found.map(crate::access::idempotency::stored_answer).transpose()?;
+        let answer = found.map(crate::idempotency::stored_answer).transpose()?;
         Ok(answer.filter(|answer| answer.answer.contains(&id.to_string())))
     }
 

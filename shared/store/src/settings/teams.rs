@@ -1,6 +1,6 @@
 //! Teams of internal users.
 
-use domain::{Team, TeamId, Timestamp, UserId, Workspace, WorkspaceId};
+use domain::{AuditAction, Author, Team, TeamId, Timestamp, UserId, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
@@ -8,6 +8,8 @@ use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Write, Wrote};
+use crate::idempotency::IdempotencyKey;
+use crate::settings::created::SettingCreated;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -39,24 +41,38 @@ impl Store {
         }
     }
 
-    /// Stores a team whose name [`Team::check_name`] accepted for the workspace as `seen`. Returns `false` if
-    /// the workspace has changed since; then the teams must be read again. One round trip.
-    pub async fn create_team(&self, seen: &Workspace, team: &Team) -> Result<bool, StoreError> {
-        let put = Write::put(Table::Workspaces, team_row(team)?).when_absent();
-        self.all_or_none([self.bump_version(seen), put]).await
+    /// Stores a team whose name [`Team::check_name`] accepted for the workspace as `seen`, with the answer of an idempotency
+    /// key. If the workspace has changed since, the teams must be read again. One round trip, 6 write units, 8 with an answer.
+    pub async fn create_team(
+        &self,
+        seen: &Workspace,
+        team: &Team,
+        by: &Author,
+        kept: Option<(&IdempotencyKey, &str)>,
+    ) -> Result<SettingCreated, StoreError> {
+        let entry = self.audit(by, seen.id, AuditAction::TeamCreate, team.id, &[])?;
+        self.create_setting(seen, team_row(team)?, entry, kept).await
     }
 
     /// Replaces a team by its next version, whose name [`Team::check_name`] accepted for the workspace as
-    /// `seen`. Returns `false` if the workspace or the team has changed since. One round trip.
-    pub async fn rename_team(&self, seen: &Workspace, next: &Team) -> Result<bool, StoreError> {
+    /// `seen`. Returns `false` if the workspace or the team has changed since. One round trip, 6 write units.
+    pub async fn rename_team(
+        &self,
+        seen: &Workspace,
+        next: &Team,
+        fields: &[&str],
+        by: &Author,
+    ) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, team_row(next)?, next.version - 1);
-        self.all_or_none([self.bump_version(seen), replace]).await
+        let entry = self.audit(by, seen.id, AuditAction::TeamUpdate, next.id, fields)?;
+        self.all_or_none([self.bump_version(seen), replace, entry]).await
     }
 
     /// Deletes a team with the count of its turns. Returns `false` if the team has changed since it was read.
-    /// One round trip.
-    pub async fn delete_team(&self, team: &Team) -> Result<bool, StoreError> {
+    /// One round trip, 6 write units.
+    pub async fn delete_team(&self, team: &Team, by: &Author) -> Result<bool, StoreError> {
         let writes = [
+            self.audit(by, team.workspace_id, AuditAction::TeamDelete, team.id, &[])?,
             delete_write(Table::Workspaces, keys::team(team.workspace_id, team.id), team.version),
             Write::delete(Table::Workspaces, key(keys::team_turn(team.workspace_id, team.id))),
         ];
@@ -64,9 +80,11 @@ impl Store {
     }
 
     /// Replaces a team by its next version, which has the same name. Returns `false` if the previous version is not the current one.
-    /// One round trip.
-    pub async fn replace_team(&self, next: &Team) -> Result<bool, StoreError> {
-        self.put_next(Table::Workspaces, team_row(next)?, next.version - 1).await
+    /// One round trip, 4 write units.
+    pub async fn replace_team(&self, next: &Team, fields: &[&str], by: &Author) -> Result<bool, StoreError> {
+        let replace = replace_write(Table::Workspaces, team_row(next)?, next.version - 1);
+        let entry = self.audit(by, next.workspace_id, AuditAction::TeamUpdate, next.id, fields)?;
+        self.all_or_none([replace, entry]).await
     }
 }
 

@@ -1,15 +1,18 @@
 //! Internal users: a row by id and a full copy by e-mail address, so both find the user in one round trip.
 
 use domain::{
-    Cellphone, Email, Language, PersonName, Timestamp, User, UserId, UserRef, UserStatus, WorkspaceId,
+    AuditAction, Author, Cellphone, Email, Language, PersonName, Timestamp, User, UserId, UserRef,
+    UserStatus, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
-use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::item::{Item, read, row};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::replace_write;
-use crate::dynamodb::write::Write;
+use crate::dynamodb::write::{Transaction, Write};
+use crate::idempotency::{IdempotencyKey, StoredAnswer, keep_answer, stored_answer};
+use crate::settings::created::ANSWERS_OF_SETTINGS;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -48,19 +51,44 @@ impl Store {
         Ok(users)
     }
 
-    /// Stores a new user, unless another user has the e-mail address. One round trip.
-    pub async fn create_user(&self, user: &User) -> Result<UserCreated, StoreError> {
-        let writes = user_rows(user)?.map(|row| Write::put(Table::Workspaces, row).when_absent());
-        Ok(if self.all_or_none(writes).await? { UserCreated::Done } else { UserCreated::EmailTaken })
+    /// Stores a new user, unless another user has the e-mail address, with the answer of an idempotency key. One round trip,
+    /// 6 write units, 8 with an answer.
+    pub async fn create_user(
+        &self,
+        user: &User,
+        by: &Author,
+        kept: Option<(&IdempotencyKey, &str)>,
+    ) -> Result<UserCreated, StoreError> {
+        let [row, copy] = user_rows(user)?.map(|row| Write::put(Table::Workspaces, row).when_absent());
+        let entry = self.audit(by, user.workspace_id, AuditAction::UserCreate, user.id, &[])?;
+        let mut writes = Transaction::new();
+        // The first refusal decides, and an answer says more than a taken address.
+        if let Some((once, answer)) = kept {
+            let of = user.workspace_id;
+            writes.add(Creates::Answer, keep_answer(ANSWERS_OF_SETTINGS, of, once, answer, self.now())?);
+        }
+        let writes = writes.with(Creates::Email, copy).with(Creates::User, row).with(Creates::User, entry);
+        let Err(refusals) = self.transact(writes).await? else { return Ok(UserCreated::Done) };
+        for refusal in refusals {
+            match (refusal.role, refusal.found) {
+                (Creates::Answer, Some(found)) => return Ok(UserCreated::Answered(stored_answer(found)?)),
+                (Creates::Email, Some(found)) => return Ok(UserCreated::EmailTaken(read::<User>(found)?.id)),
+                _ => {}
+            }
+        }
+        Err(StoreError::Failed("another user has the same id".into()))
     }
 
     /// Replaces a user by its next version. Returns `false` if the previous version is not the current one.
-    /// The e-mail address never changes. One round trip.
-    pub async fn replace_user(&self, next: &User) -> Result<bool, StoreError> {
+    /// The e-mail address never changes. One round trip, 6 write units.
+    pub async fn replace_user(&self, next: &User, fields: &[&str], by: &Author) -> Result<bool, StoreError> {
         let [row, copy] = user_rows(next)?;
         // Both rows have one version, because they are always written together.
-        let writes =
-            [replace_write(Table::Workspaces, row, next.version - 1), Write::put(Table::Workspaces, copy)];
+        let writes = [
+            replace_write(Table::Workspaces, row, next.version - 1),
+            Write::put(Table::Workspaces, copy),
+            self.audit(by, next.workspace_id, AuditAction::UserUpdate, next.id, fields)?,
+        ];
         self.all_or_none(writes).await
     }
 }
@@ -79,12 +107,24 @@ pub(crate) fn take_users(rows: &mut Rows, places: &[Place]) -> Result<Vec<User>,
 }
 
 /// The result of creating a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserCreated {
     /// The user is stored.
     Done,
-    /// A user of the workspace, possibly a disabled one, has the e-mail address.
-    EmailTaken,
+    /// This user of the workspace, possibly a disabled one, has the e-mail address.
+    EmailTaken(UserId),
+    /// The idempotency key has this answer. Nothing was stored.
+    Answered(StoredAnswer),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Creates {
+    /// Stores the answer of the idempotency key.
+    Answer,
+    /// Writes the copy by e-mail address.
+    Email,
+    /// Writes the user or the entry of the audit log.
+    User,
 }
 
 /// The user's row and its copy by e-mail address.

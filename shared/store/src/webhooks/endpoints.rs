@@ -9,12 +9,12 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::access::idempotency::{IdempotencyKey, StoredAnswer, keep_answer, stored_answer};
 use crate::dynamodb::fields::{self, stored};
 use crate::dynamodb::item::{Item, key, n, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transaction, Write};
+use crate::idempotency::{IdempotencyKey, StoredAnswer, keep_answer, stored_answer};
 use crate::webhooks::secrets::{new_api_key, secrets_row};
 use crate::{Store, StoreError, Table, keys};
 

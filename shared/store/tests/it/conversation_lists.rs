@@ -47,11 +47,14 @@ impl Office {
         for n in 0..4 {
             let email = Email::parse(&format!("u{n}@x.io")).unwrap();
             let user = User::new(UserId::generate(&**db.ids()), WORKSPACE, email, db.store().now());
-            assert_eq!(db.store().create_user(&user).await.unwrap(), UserCreated::Done);
+            assert_eq!(
+                db.store().create_user(&user, harness::operator(), None).await.unwrap(),
+                UserCreated::Done
+            );
             users.push(user);
         }
         let disabled = users[3].disabled(db.store().now()).unwrap();
-        assert!(db.store().replace_user(&disabled).await.unwrap());
+        assert!(db.store().replace_user(&disabled, &["status"], harness::operator()).await.unwrap());
         users[3] = disabled;
         Self { db, shards: shard_count, contacts, users }
     }

@@ -421,7 +421,7 @@ async fn user(db: &TestDb, workspace: WorkspaceId, email: &str, status: UserStat
     let (ids, now) = (&**db.ids(), db.store().now());
     let user = User::new(UserId::generate(ids), workspace, Email::parse(email).unwrap(), now);
     let user = User { status, ..user };
-    db.store().create_user(&user).await.unwrap();
+    db.store().create_user(&user, harness::operator(), None).await.unwrap();
     user
 }
 

@@ -16,10 +16,10 @@ use domain::{
     WorkspaceId,
 };
 use domain::{TemplateCategory, TemplateStatus};
-use harness::{Death, Fault, TestClock, TestDb, World, trips};
+use harness::{Death, Fault, TestClock, TestDb, World, operator as author, trips};
 use store::{
-    EndpointCreated, LineCreated, NewEndpoint, Revoked, Store, StoreError, Table, Tables, TemplateCreated,
-    TemplateOwner, UserCreated,
+    EndpointCreated, LineCreated, NewEndpoint, Revoked, SettingCreated, Store, StoreError, Table, Tables,
+    TemplateCreated, TemplateOwner, UserCreated,
 };
 
 async fn with_workspace() -> (TestDb, Workspace) {
@@ -132,13 +132,15 @@ async fn a_stale_version_does_not_replace_a_newer_one() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let team = Team::new(TeamId::generate(store.ids()), workspace.id, "Sales", TestClock::START).unwrap();
-    assert!(store.create_team(&workspace, &team).await.unwrap());
-    assert!(!store.create_team(&now(&db, &workspace).await, &team).await.unwrap());
+    assert_eq!(store.create_team(&workspace, &team, author(), None).await.unwrap(), SettingCreated::Done);
+    let seen = now(&db, &workspace).await;
+    assert_eq!(store.create_team(&seen, &team, author(), None).await.unwrap(), SettingCreated::Stale);
     let member = |_| UserId::generate(store.ids());
     let all: Vec<UserId> = (0..Team::MAX_MEMBERS).map(member).collect();
     let full = team.with(&all).unwrap().unwrap();
-    assert!(store.replace_team(&full).await.unwrap());
-    assert!(!store.replace_team(&team.with(&all[..1]).unwrap().unwrap()).await.unwrap());
+    assert!(store.replace_team(&full, &["members"], author()).await.unwrap());
+    let other = team.with(&all[..1]).unwrap().unwrap();
+    assert!(!store.replace_team(&other, &["members"], author()).await.unwrap());
     assert_eq!(store.team(workspace.id, team.id).await.unwrap(), Some(full.clone()));
     assert_eq!(store.teams(workspace.id).await.unwrap(), [full]);
 }
@@ -146,12 +148,9 @@ async fn a_stale_version_does_not_replace_a_newer_one() {
 #[tokio::test]
 async fn a_change_whose_answer_was_lost_is_recognised_in_its_row() {
     let (db, workspace) = with_workspace().await;
-    let store = db.store();
-    let team = Team::new(TeamId::generate(store.ids()), workspace.id, "Sales", TestClock::START).unwrap();
-    assert!(store.create_team(&workspace, &team).await.unwrap());
-    let next = team.with(&[UserId::generate(store.ids())]).unwrap().unwrap();
+    let next = workspace.renamed("Other").unwrap().unwrap();
     db.fail("PutItem", Fault::AnswerLost, 1);
-    assert!(store.replace_team(&next).await.unwrap());
+    assert!(db.store().replace_workspace(&next).await.unwrap());
 }
 
 #[tokio::test]
@@ -160,7 +159,8 @@ async fn of_two_concurrent_users_with_one_address_one_is_created() {
     let store = db.store();
     let (one, other) =
         (user(&workspace, store.ids(), "ada@example.com"), user(&workspace, store.ids(), "ADA@example.com"));
-    let made = tokio::join!(store.create_user(&one), store.create_user(&other));
+    let made =
+        tokio::join!(store.create_user(&one, author(), None), store.create_user(&other, author(), None));
     let made = [made.0.unwrap(), made.1.unwrap()];
     assert_eq!(made.iter().filter(|made| **made == UserCreated::Done).count(), 1);
     assert_eq!(store.users(workspace.id).await.unwrap().len(), 1);
@@ -171,14 +171,15 @@ async fn a_user_is_replaced_only_by_the_next_version_and_by_nobody_with_the_same
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let ada = user(&workspace, store.ids(), "ada@example.com");
-    assert_eq!(store.create_user(&ada).await.unwrap(), UserCreated::Done);
+    assert_eq!(store.create_user(&ada, author(), None).await.unwrap(), UserCreated::Done);
     let other = User { id: ada.id, ..user(&workspace, store.ids(), "bob@example.com") };
-    assert_ne!(store.create_user(&other).await.unwrap(), UserCreated::Done);
+    store.create_user(&other, author(), None).await.unwrap_err();
     assert_eq!(store.users(workspace.id).await.unwrap(), std::slice::from_ref(&ada));
 
     let disabled = ada.disabled(TestClock::START).unwrap();
-    assert!(store.replace_user(&disabled).await.unwrap());
-    assert!(!store.replace_user(&User { version: 2, ..ada.clone() }).await.unwrap());
+    assert!(store.replace_user(&disabled, &["status"], author()).await.unwrap());
+    let stale = User { version: 2, ..ada.clone() };
+    assert!(!store.replace_user(&stale, &["status"], author()).await.unwrap());
     for named in [UserRef::Id(ada.id), UserRef::Email(ada.email.clone())] {
         assert_eq!(store.user_by_ref(workspace.id, &named).await.unwrap(), Some(disabled.clone()));
     }
@@ -189,7 +190,7 @@ async fn a_user_is_found_by_id_and_e_mail_in_one_round_trip_and_only_in_its_work
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let ada = user(&workspace, store.ids(), "Ada@example.com");
-    store.create_user(&ada).await.unwrap();
+    store.create_user(&ada, author(), None).await.unwrap();
     let by_email = UserRef::Email(Email::parse("ada@EXAMPLE.com").unwrap());
     for named in [UserRef::Id(ada.id), by_email.clone()] {
         db.forget_calls();
@@ -199,8 +200,8 @@ async fn a_user_is_found_by_id_and_e_mail_in_one_round_trip_and_only_in_its_work
         assert_eq!(store.user_by_ref(foreign, &named).await.unwrap(), None);
     }
     let disabled = ada.disabled(TestClock::START).unwrap();
-    assert!(store.replace_user(&disabled).await.unwrap());
-    assert!(!store.replace_user(&disabled).await.unwrap());
+    assert!(store.replace_user(&disabled, &["status"], author()).await.unwrap());
+    assert!(!store.replace_user(&disabled, &["status"], author()).await.unwrap());
     assert_eq!(store.user_by_ref(workspace.id, &by_email).await.unwrap(), Some(disabled));
 }
 

@@ -5,8 +5,8 @@ use domain::{
     Brand, BrandId, BusinessAccountId, ChannelId, Line, Provider, Secret, Team, TeamId, Template, TemplateId,
     TemplateScope, UserId, Workspace, WorkspaceId,
 };
-use harness::{TestClock, TestDb, trips};
-use store::{LineCreated, Store, TemplateCreated, TemplateOwner};
+use harness::{TestClock, TestDb, operator, trips};
+use store::{LineCreated, SettingCreated, Store, TemplateCreated, TemplateOwner};
 
 async fn workspace(db: &TestDb) -> WorkspaceId {
     let id = WorkspaceId::generate(db.store().ids());
@@ -141,19 +141,22 @@ async fn a_team_is_deleted_with_its_turns_and_not_if_a_member_came_in_between() 
     let id = workspace(&db).await;
     let made = team(&db, id);
     let seen = now(&db, id).await;
-    assert!(store.create_team(&seen, &made).await.unwrap());
+    let created = store.create_team(&seen, &made, operator(), None).await.unwrap();
+    assert_eq!(created, SettingCreated::Done);
     // Another team with the same name was judged by the same workspace.
-    assert!(!store.create_team(&seen, &team(&db, id)).await.unwrap());
+    let created = store.create_team(&seen, &team(&db, id), operator(), None).await.unwrap();
+    assert_eq!(created, SettingCreated::Stale);
     assert_eq!(store.take_turn(id, made.id).await.unwrap(), 0);
 
     let joined = made.with(&[UserId::generate(store.ids())]).unwrap().unwrap();
-    assert!(store.replace_team(&joined).await.unwrap());
-    assert!(!store.delete_team(&made).await.unwrap());
+    assert!(store.replace_team(&joined, &["members"], operator()).await.unwrap());
+    assert!(!store.delete_team(&made, operator()).await.unwrap());
     let renamed = joined.renamed("Desk").unwrap().unwrap();
-    assert!(!store.rename_team(&seen, &renamed).await.unwrap());
-    assert!(store.rename_team(&now(&db, id).await, &renamed).await.unwrap());
+    assert!(!store.rename_team(&seen, &renamed, &["name"], operator()).await.unwrap());
+    let seen = now(&db, id).await;
+    assert!(store.rename_team(&seen, &renamed, &["name"], operator()).await.unwrap());
     assert_eq!(store.teams(id).await.unwrap(), std::slice::from_ref(&renamed));
-    assert!(store.delete_team(&renamed).await.unwrap());
+    assert!(store.delete_team(&renamed, operator()).await.unwrap());
     assert_eq!(store.teams(id).await.unwrap(), []);
     assert_eq!(store.take_turn(id, made.id).await.unwrap(), 0);
 }

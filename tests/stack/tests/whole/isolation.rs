@@ -479,6 +479,9 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         ),
         get("GET user", "/users/", &user, &random, 404),
         get("GET team", "/teams/", &team, &random, 404),
+        of_office("change user", Method::PATCH, "/users/", &user, &random),
+        of_office("change team", Method::PATCH, "/teams/", &team, &random),
+        of_office("delete team", Method::DELETE, "/teams/", &team, &random),
         (
             "template of the onboarding",
             Method::PUT,
@@ -636,6 +639,12 @@ async fn endpoints_are_made_changed_and_deleted(stack: &Stack, mine: &Workspace)
         let deleted = stack.api(Method::DELETE, mine, &path, None).await;
         assert_eq!((deleted.status, deleted.text.as_str()), (204, ""));
     }
+}
+
+/// Changes of a user or a team.
+fn of_office(what: &'static str, method: Method, path: &str, foreign: &str, unknown: &str) -> Row {
+    let body = (method == Method::PATCH).then(|| json!({}));
+    (what, method, format!("{path}{foreign}"), format!("{path}{unknown}"), body.clone(), body, 404)
 }
 
 /// Requests about a webhook endpoint.

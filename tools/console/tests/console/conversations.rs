@@ -41,13 +41,13 @@ async fn a_conversation_is_shown_with_its_participants_and_its_unsent_messages()
     let shown = desk.json(&show).await;
     assert_json_snapshot!(shown, @r#"
     {
-      "conversationId": "00000000-0000-4000-8000-000000000008",
+      "conversationId": "00000000-0000-4000-8000-000000000009",
       "createdAt": "2026-01-02T03:04:05.678Z",
       "externals": [
         {
           "brandId": "brand",
-          "contactId": "00000000-0000-4000-8000-000000000007",
-          "identifier": "00000000-0000-4000-8000-000000000007",
+          "contactId": "00000000-0000-4000-8000-000000000008",
+          "identifier": "00000000-0000-4000-8000-000000000008",
           "identifierType": "ID",
           "joinedAt": "2026-01-02T03:04:05.678Z",
           "lastSeenAt": "2026-01-02T03:05:05.678Z",
@@ -70,14 +70,14 @@ async fn a_conversation_is_shown_with_its_participants_and_its_unsent_messages()
         "more": false,
         "open": [
           {
-            "messageId": "00000000-0000-4000-8000-000000000009",
+            "messageId": "00000000-0000-4000-8000-00000000000a",
             "seq": 2
           }
         ],
         "plan": {
           "done": 0,
           "templates": [
-            "00000000-0000-4000-8000-000000000006"
+            "00000000-0000-4000-8000-000000000007"
           ]
         },
         "seq": 2
@@ -88,7 +88,7 @@ async fn a_conversation_is_shown_with_its_participants_and_its_unsent_messages()
       "version": 1,
       "windows": [
         {
-          "contactId": "00000000-0000-4000-8000-000000000007",
+          "contactId": "00000000-0000-4000-8000-000000000008",
           "isOpen": false,
           "lastInboundAt": null,
           "openUntil": null,
@@ -108,17 +108,17 @@ async fn a_conversation_is_shown_with_its_participants_and_its_unsent_messages()
         (&json!("2026-01-02T03:05:35.678Z"), &shown["lane"]["dueAt"])
     );
     assert_snapshot!(desk.run(&show).await.out, @"
-    conversation    00000000-0000-4000-8000-000000000008
+    conversation    00000000-0000-4000-8000-000000000009
     name            -
     status          ACTIVE
-    externals       00000000-0000-4000-8000-000000000007 on line line
-    24-hour window  00000000-0000-4000-8000-000000000007 not known
+    externals       00000000-0000-4000-8000-000000000008 on line line
+    24-hour window  00000000-0000-4000-8000-000000000008 not known
     internals       00000000-0000-4000-8000-000000000005
     messages        2
     leased until    2026-01-02T03:05:35.678Z
     due             2026-01-02T03:04:05.678Z
-    open            2. 00000000-0000-4000-8000-000000000009
-    templates left  00000000-0000-4000-8000-000000000006
+    open            2. 00000000-0000-4000-8000-00000000000a
+    templates left  00000000-0000-4000-8000-000000000007
     created         2026-01-02T03:04:05.678Z
     updated         2026-01-02T03:04:05.678Z
     ");
@@ -157,11 +157,11 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
     {
       "broadcast": true,
       "content": null,
-      "conversationId": "00000000-0000-4000-8000-000000000008",
+      "conversationId": "00000000-0000-4000-8000-000000000009",
       "createdAt": "2026-01-02T03:04:05.678Z",
       "mediaIds": [],
       "messageBody": "a text that is nobody else's",
-      "messageId": "00000000-0000-4000-8000-000000000009",
+      "messageId": "00000000-0000-4000-8000-00000000000a",
       "parts": [
         {
           "deliveredAt": null,
@@ -172,7 +172,7 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
           "pricing": null,
           "providerMessageId": null,
           "readAt": null,
-          "recipient": "00000000-0000-4000-8000-000000000007",
+          "recipient": "00000000-0000-4000-8000-000000000008",
           "status": "QUEUED"
         }
       ],
@@ -194,8 +194,8 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
     }
     "#);
     assert_snapshot!(desk.run(&show).await.out, @"
-    message       00000000-0000-4000-8000-000000000009
-    conversation  00000000-0000-4000-8000-000000000008
+    message       00000000-0000-4000-8000-00000000000a
+    conversation  00000000-0000-4000-8000-000000000009
     number        2
     sent by       API
     status        QUEUED
@@ -204,7 +204,7 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
     content       -
     template      -
     media         -
-    parts         00000000-0000-4000-8000-000000000007 #0 QUEUED
+    parts         00000000-0000-4000-8000-000000000008 #0 QUEUED
     tries         2 failed, 1 throttled
     next at       2026-01-02T03:04:05.678Z
     created       2026-01-02T03:04:05.678Z

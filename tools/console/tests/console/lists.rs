@@ -294,8 +294,8 @@ async fn conversations_are_listed_newest_first_by_status_and_people() {
     assert_eq!(desk.refused(&unknown).await, format!("The workspace has no conversation {NOBODY}."));
     assert_snapshot!(desk.run(&within(&["conversation", "list", "--limit", "2"])).await.out, @"
     CONVERSATION                          NAME  STATUS   CUSTOMERS                             USERS            CREATED                   UPDATED
-    00000000-0000-4000-8000-000000000010  -     BLOCKED  00000000-0000-4000-8000-000000000006  ada@example.com  2026-01-02T03:04:11.678Z  2026-01-02T03:04:11.678Z
-    00000000-0000-4000-8000-00000000000e  -     ACTIVE   00000000-0000-4000-8000-00000000000d  -                2026-01-02T03:04:10.678Z  2026-01-02T03:04:10.678Z
+    00000000-0000-4000-8000-000000000011  -     BLOCKED  00000000-0000-4000-8000-000000000007  ada@example.com  2026-01-02T03:04:11.678Z  2026-01-02T03:04:11.678Z
+    00000000-0000-4000-8000-00000000000f  -     ACTIVE   00000000-0000-4000-8000-00000000000e  -                2026-01-02T03:04:10.678Z  2026-01-02T03:04:10.678Z
     ");
 }
 

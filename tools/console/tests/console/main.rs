@@ -28,6 +28,7 @@ mod persons;
 mod portals;
 mod providers;
 mod received;
+mod routes;
 mod tables;
 mod teams;
 mod template_sync;

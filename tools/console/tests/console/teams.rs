@@ -18,7 +18,7 @@ async fn members_are_added_and_removed_and_a_repeated_command_changes_nothing() 
         "00000000-0000-4000-8000-000000000004"
       ],
       "name": "Sales",
-      "teamId": "00000000-0000-4000-8000-000000000006"
+      "teamId": "00000000-0000-4000-8000-000000000008"
     }
     "#);
     let team = made["teamId"].as_str().unwrap();
@@ -41,7 +41,7 @@ async fn members_are_added_and_removed_and_a_repeated_command_changes_nothing() 
     assert_eq!(desk.json(&remove).await["members"], serde_json::json!([]));
     assert_snapshot!(desk.run(&["team", "list", "--workspace", &workspace]).await.out, @"
     TEAM                                  NAME   MEMBERS  CREATED
-    00000000-0000-4000-8000-000000000006  Sales  -        2026-01-02T03:04:05.678Z
+    00000000-0000-4000-8000-000000000008  Sales  -        2026-01-02T03:04:05.678Z
     ");
 }
 
@@ -76,9 +76,9 @@ async fn a_table_shows_the_first_members_by_address_and_counts_the_others() {
     desk.db.forget_calls();
     assert_snapshot!(desk.run(&[&["team", "list"], &within[..]].concat()).await.out, @"
     TEAM                                  NAME  MEMBERS                                                       CREATED
-    00000000-0000-4000-8000-000000000009  Few   ada@example.com, bram@example.com, chloe@example.com          2026-01-02T03:04:05.678Z
-    00000000-0000-4000-8000-00000000000a  Many  ada@example.com, bram@example.com, chloe@example.com, 2 more  2026-01-02T03:04:05.678Z
-    00000000-0000-4000-8000-00000000000b  None  -                                                             2026-01-02T03:04:05.678Z
+    00000000-0000-4000-8000-00000000000e  Few   ada@example.com, bram@example.com, chloe@example.com          2026-01-02T03:04:05.678Z
+    00000000-0000-4000-8000-000000000010  Many  ada@example.com, bram@example.com, chloe@example.com, 2 more  2026-01-02T03:04:05.678Z
+    00000000-0000-4000-8000-000000000012  None  -                                                             2026-01-02T03:04:05.678Z
     ");
     // The workspace, the teams, and the users by one batch.
     assert_eq!(harness::trips(&desk.db.calls()), 3);

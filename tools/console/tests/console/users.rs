@@ -44,7 +44,7 @@ async fn a_user_is_created_listed_and_disabled_by_id_or_address() {
     assert_snapshot!(desk.run(&["user", "list", "--workspace", &workspace]).await.out, @"
     USER                                  E-MAIL            STATUS    FIRST NAME  LAST NAME  CELLPHONE     CREATED
     00000000-0000-4000-8000-000000000004  Ada@example.com   disabled  Ada         Okafor     +14155550123  2026-01-02T03:04:05.678Z
-    00000000-0000-4000-8000-000000000005  bram@example.com  active    -           -          -             2026-01-02T03:04:05.678Z
+    00000000-0000-4000-8000-000000000006  bram@example.com  active    -           -          -             2026-01-02T03:04:05.678Z
     ");
     desk.json(&["user", "disable", "--workspace", &workspace, "--user", "BRAM@example.com"]).await;
     let listed = desk.json(&["user", "list", "--workspace", &workspace]).await;

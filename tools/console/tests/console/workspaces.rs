@@ -76,7 +76,7 @@ async fn a_workspace_is_named_by_its_name_or_its_id() {
     assert_snapshot!(desk.refused(&["team", "list", "--workspace", "Astro"]).await, @r#"There is no workspace "Astro"."#);
     desk.json(&["workspace", "create", "--name", "ASTER TRAVEL"]).await;
     let refused = desk.refused(&["team", "list", "--workspace", "Aster Travel"]).await;
-    assert_snapshot!(refused, @r#"2 workspaces have the name "Aster Travel": give one of their ids: 00000000-0000-4000-8000-000000000001, 00000000-0000-4000-8000-000000000007."#);
+    assert_snapshot!(refused, @r#"2 workspaces have the name "Aster Travel": give one of their ids: 00000000-0000-4000-8000-000000000001, 00000000-0000-4000-8000-000000000009."#);
 }
 
 #[tokio::test]

@@ -161,6 +161,24 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let teams = parsed("listTeams", integrations.list_teams().workspace_id(*workspace).send().await?, 200);
     let request = integrations.get_team().workspace_id(*workspace).team_id(teams.teams[0].id);
     assert!(!parsed("getTeam", request.send().await?, 200).members.is_empty());
+    changed_users_and_teams(stack).await
+}
+
+async fn changed_users_and_teams(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let wanted: types::UserCreate = body(json!({"email": format!("{}@example.com", Uuid::new_v4()), "firstName": "Jo"}))?;
+    let request = integrations.create_user().workspace_id(*workspace).body(wanted);
+    let made = parsed("createUser", request.send().await?, 201);
+    let update: types::UserUpdate = body(json!({"status": "disabled"}))?;
+    let request = integrations.update_user().workspace_id(*workspace).user_id(made.id).body(update);
+    assert_eq!(parsed("updateUser", request.send().await?, 200).status, types::UserStatus::Disabled);
+    let wanted: types::TeamCreate = body(json!({"name": Uuid::new_v4().to_string()}))?;
+    let made = parsed("createTeam", integrations.create_team().workspace_id(*workspace).body(wanted).send().await?, 201);
+    let update: types::TeamUpdate = body(json!({"name": format!("{} 2", made.name)}))?;
+    let request = integrations.update_team().workspace_id(*workspace).team_id(made.id).body(update);
+    assert_ne!(parsed("updateTeam", request.send().await?, 200).name, made.name);
+    let request = integrations.delete_team().workspace_id(*workspace).team_id(made.id);
+    parsed("deleteTeam", request.send().await?, 204);
     Ok(())
 }
 
