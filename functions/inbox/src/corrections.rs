@@ -1,4 +1,4 @@
-//! A customer's edit or deletion of a message. It makes no message, opens no window and wakes no GHOST.
+//! An edit or a deletion of a message, by the customer or in the Business app. It makes no message, opens no window and wakes no GHOST.
 
 use domain::message::{Corrected, Correction};
 use store::StoreError;
@@ -28,7 +28,9 @@ pub(crate) async fn process(
     };
     match message.corrected(&correction, origin.line, store.now()) {
         Corrected::Foreign => {
-            return Ok(Processed::Dropped("an edit or a deletion of what no customer wrote on the line"));
+            return Ok(Processed::Dropped(
+                "an edit or a deletion of what its author did not write on the line",
+            ));
         }
         Corrected::NoText => return Ok(Processed::Dropped("an edit of a message without a text")),
         Corrected::Unchanged | Corrected::Changed(_) => {}

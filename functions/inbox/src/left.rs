@@ -79,7 +79,7 @@ impl<'a> Left<'a> {
 /// Since when the item waits for its file, if it does: as it says, or as the piece says of an item that was not begun.
 fn file_since(of: &Inbound, item: &Item, wait: &Wait) -> Option<(String, Timestamp)> {
     match item {
-        Item::Message(message) => {
+        Item::Message(message) | Item::Echo(message) => {
             let before = of.files_since.get(&message.id).copied();
             Some((message.id.clone(), wait.file_since.or(before)?))
         }
@@ -99,7 +99,7 @@ fn is_of_same_customer(before: &Item, item: &Item) -> bool {
 
 fn people(item: &Item) -> Vec<&Customer> {
     match item {
-        Item::Message(message) => match &message.content {
+        Item::Message(message) | Item::Echo(message) => match &message.content {
             Content::Moved { to, .. } => vec![&message.from, to],
             _ => vec![&message.from],
         },

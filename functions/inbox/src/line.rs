@@ -10,7 +10,7 @@ use store::StoreError;
 use crate::invocation::Invocation;
 use crate::item::{Origin, Processed};
 use crate::left::Left;
-use crate::{corrections, messages, moves, preferences, statuses};
+use crate::{corrections, echoes, messages, moves, preferences, statuses};
 
 /// The age of a piece that still shows that the line delivers. An older one may be a dead letter that was redriven.
 const RECENT: Duration = Duration::from_secs(60 * 60);
@@ -90,7 +90,7 @@ fn needs_claim(item: &Item) -> bool {
         Item::Status(_) => false,
         Item::Message(message) => matches!(message.content, Content::Moved { .. }),
         Item::Preference(_) => true,
-        Item::Correction { .. } | Item::Notice(_) => false,
+        Item::Echo(_) | Item::Correction { .. } | Item::Notice(_) => false,
     }
 }
 
@@ -105,6 +105,7 @@ async fn one(invocation: &Invocation<'_>, origin: Origin<'_>, item: &Item) -> Re
             }
             _ => messages::process(invocation, origin, message).await,
         },
+        Item::Echo(message) => echoes::process(invocation, origin, message).await,
         Item::Correction { of, correction } => corrections::process(invocation, origin, of, correction).await,
         Item::Preference(preference) => preferences::process(invocation, origin, preference).await,
         Item::Notice(kind) => {

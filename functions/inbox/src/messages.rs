@@ -14,9 +14,9 @@ use domain::contact::identified::{Identified, Learnt, Word};
 use domain::inbound::file::is_asked_for_again;
 use domain::lead::LeadName;
 use domain::media::FileMissing;
-use domain::message::Content as Stored;
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Received, ReceivedContent, Said};
+use domain::message::{Content as Stored, SentBy};
 use domain::text::printable;
 use domain::{
     Contact, ContactId, ConversationId, Media, MessageId, PersonName, Reached, Timestamp, WorkspaceId,
@@ -33,7 +33,7 @@ use crate::preferences;
 /// The delay after which a message whose file the provider did not give is processed again.
 const FILE_AGAIN: Duration = Duration::from_secs(10);
 /// How much the clocks of two processes may differ.
-const CLOCKS: Duration = Duration::from_secs(60);
+pub(crate) const CLOCKS: Duration = Duration::from_secs(60);
 /// The greatest number of characters of a profile's name that a contact takes.
 const NAME: usize = LeadName::MAX;
 
@@ -59,7 +59,7 @@ pub(crate) async fn process(
 }
 
 /// A file of a message: the stored one with its size, or why it is missing.
-type File = Result<(Media, u64), FileMissing>;
+pub(crate) type File = Result<(Media, u64), FileMissing>;
 
 /// One attempt; `None` if something changed meanwhile. `file` keeps what became of the message's file.
 async fn once(
@@ -115,7 +115,7 @@ async fn once(
         Ok(what) => what,
         Err(wait) => return Ok(Some(Processed::Later(wait))),
     };
-    let arrival = arrival(origin, message, contact.id, &ids, what, created_at);
+    let arrival = arrival(origin, message, (SentBy::Customer, contact.id), &ids, what, created_at);
     let conversation = match &place.destination {
         Destination::Into(found) => found.at_interaction(now).unwrap_or_else(|| (**found).clone()),
         Destination::Blocked(_) | Destination::New => {
@@ -177,10 +177,10 @@ async fn filled(
     Ok(store.fill_placeholder(&seen, &next, file).await?.then_some(Processed::Done))
 }
 
-fn arrival(
+pub(crate) fn arrival(
     origin: Origin<'_>,
     message: &Incoming,
-    contact: ContactId,
+    (by, contact): (SentBy, ContactId),
     ids: &InboundIds,
     what: ReceivedContent,
     created_at: Timestamp,
@@ -194,11 +194,11 @@ fn arrival(
     };
     // A reaction names its message in its content.
     let is_answer = message.answers.is_some();
-    Arrival { received, reply_to: answered(ids).filter(|_| is_answer), created_at }
+    Arrival { by, received, reply_to: answered(ids).filter(|_| is_answer), created_at }
 }
 
 /// The provider's id of the message that decides the conversation: the one that the message answers or reacts to.
-fn refers_to(message: &Incoming) -> Option<&str> {
+pub(crate) fn refers_to(message: &Incoming) -> Option<&str> {
     match &message.content {
         Content::Reaction { to, .. } => Some(to),
         _ => message.answers.as_deref(),
@@ -210,7 +210,7 @@ fn answered(ids: &InboundIds) -> Option<MessageId> {
 }
 
 /// The content of the message; an error if its file may be had later.
-async fn content(
+pub(crate) async fn content(
     invocation: &Invocation<'_>,
     origin: Origin<'_>,
     message: &Incoming,

@@ -92,6 +92,8 @@ pub enum SentBy {
     Lead,
     /// The customer.
     Customer,
+    /// Somebody of the business, with the provider's app.
+    BusinessApp,
 }
 
 /// The content of a message.
@@ -108,7 +110,7 @@ pub enum Content {
     },
     /// A template. The sender fills its variables.
     Template(TemplateContent),
-    /// A customer's message.
+    /// A customer's message, or one to a customer from the Business app.
     Received(Received),
 }
 
@@ -283,13 +285,13 @@ impl Message {
 
     /// The status as it is shown: that of the parts, or that a customer's message was received.
     pub fn shown_status(&self) -> &'static str {
-        match self.content {
-            Content::Received(_) => Received::STATUS,
-            Content::Written { .. } | Content::Template(_) => self.status().as_str(),
+        match self.sent_by {
+            SentBy::Customer => Received::STATUS,
+            SentBy::Api | SentBy::Onboarding | SentBy::Lead | SentBy::BusinessApp => self.status().as_str(),
         }
     }
 
-    /// Whether the message goes to customers.
+    /// Whether the service sends the message to customers.
     pub fn is_broadcast(&self) -> bool {
         !matches!(self.content, Content::Written { broadcast: false, .. } | Content::Received(_))
     }
@@ -311,6 +313,24 @@ impl Message {
     /// The index of the first part that is not final.
     pub fn part_at_hand(&self) -> Option<usize> {
         self.parts.iter().position(|part| !part.status.is_final())
+    }
+}
+
+impl Part {
+    /// A part that nobody has begun to send.
+    fn queued(recipient: ContactId, index: usize) -> Self {
+        Self {
+            recipient,
+            index,
+            status: MessageStatus::Queued,
+            provider_message_id: None,
+            error: None,
+            text: None,
+            is_held: false,
+            pricing: None,
+            delivered_at: None,
+            read_at: None,
+        }
     }
 }
 
@@ -348,19 +368,10 @@ impl Content {
     /// The parts of this content for these recipients. All parts are QUEUED.
     pub fn parts_for(&self, recipients: &[Recipient]) -> Vec<Part> {
         let pieces = self.pieces().len();
-        let queued = |contact, index| Part {
-            recipient: contact,
-            index,
-            status: MessageStatus::Queued,
-            provider_message_id: None,
-            error: None,
-            text: None,
-            is_held: false,
-            pricing: None,
-            delivered_at: None,
-            read_at: None,
-        };
-        recipients.iter().flat_map(|to| (0..pieces).map(move |index| queued(to.contact, index))).collect()
+        recipients
+            .iter()
+            .flat_map(|to| (0..pieces).map(move |index| Part::queued(to.contact, index)))
+            .collect()
     }
 }
 
@@ -371,6 +382,7 @@ words!(
         Onboarding: "ONBOARDING",
         Lead: "LEAD",
         Customer: "CUSTOMER",
+        BusinessApp: "BUSINESS_APP",
     }
 );
 

@@ -97,7 +97,7 @@ fn check(piece: &Piece, webhook: usize) {
 fn limits(item: &Item) {
     match item {
         Item::Status(status) => assert!((1..=MAX_ID).contains(&status.id.len())),
-        Item::Message(message) => {
+        Item::Message(message) | Item::Echo(message) => {
             assert!((1..=MAX_ID).contains(&message.id.len()));
             assert!(message.answers.as_ref().is_none_or(|id| (1..=MAX_ID).contains(&id.len())));
             assert!(message.at.as_millis() >= 0);

@@ -1,10 +1,10 @@
-//! Where a customer's message goes, and what it makes or changes there.
+//! Where a customer's message goes, or one to a customer from the Business app, and what it makes or changes there.
 
 use crate::contact::Contact;
-use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
+use crate::conversation::{ContactRef, Conversation, ConversationStatus, External, Recipient};
 use crate::ids::{BrandId, ChannelId, ContactId, ConversationId, MessageId};
 use crate::message::received::Received;
-use crate::message::{Content, Message, SentBy};
+use crate::message::{Content, Message, MessageStatus, Part, SentBy};
 use crate::sending::Progress;
 use crate::settings::workspace::list_shard;
 use crate::time::Timestamp;
@@ -47,14 +47,16 @@ impl Conversation {
     }
 }
 
-/// A customer's message before it has a conversation.
+/// A customer's message, or one to a customer from the Business app, before it has a conversation.
 #[derive(Clone, Debug)]
 pub struct Arrival {
+    /// The author: the customer or the Business app.
+    pub by: SentBy,
     /// The content.
     pub received: Received,
     /// The message that this one answers.
     pub reply_to: Option<MessageId>,
-    /// When the customer wrote it ([`Received::created_at`]).
+    /// When it was written ([`Received::created_at`]).
     pub created_at: Timestamp,
 }
 
@@ -82,17 +84,28 @@ impl Arrival {
 
     /// The message in its conversation, under this number.
     pub fn message(&self, conversation: &Conversation, seq: u64, now: Timestamp) -> Message {
+        let Received { contact, channel, provider_message_id, .. } = &self.received;
+        let recipients = match self.by {
+            SentBy::BusinessApp => vec![Recipient { contact: *contact, channel: channel.clone() }],
+            SentBy::Customer | SentBy::Api | SentBy::Onboarding | SentBy::Lead => vec![],
+        };
+        // The provider sent it, and reports about it as about every message.
+        let sent = |to: &Recipient| Part {
+            status: MessageStatus::Sent,
+            provider_message_id: Some(provider_message_id.clone()),
+            ..Part::queued(to.contact, 0)
+        };
         Message {
             id: Received::message_id(conversation.workspace_id, &self.received.provider_message_id),
             workspace_id: conversation.workspace_id,
             conversation: conversation.id,
             seq,
-            sent_by: SentBy::Customer,
+            sent_by: self.by,
             lead: None,
             content: Content::Received(self.received.clone()),
             reply_to: self.reply_to,
-            recipients: vec![],
-            parts: vec![],
+            parts: recipients.iter().map(sent).collect(),
+            recipients,
             progress: Progress::default(),
             created_at: self.created_at,
             updated_at: now,

@@ -1,20 +1,22 @@
-//! A customer changes or deletes a message that the service has.
+//! A customer, or somebody of the business with the provider's app, changes or deletes a message that the service has.
 //!
 //! The provider repeats its changes, in any order. The newest edit holds, and a deletion holds against every edit, so every order
 //! of the same changes ends in the same message.
 
 use crate::ids::{ChannelId, MessageId};
 use crate::message::received::{Edit, Extras, Raw, Received, ReceivedContent, ReceivedText, Said};
-use crate::message::{Content, Message};
+use crate::message::{Content, Message, SentBy};
 use crate::time::Timestamp;
 
-/// A change of a customer's message.
+/// A change of a message by its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Correction {
     /// The provider's id of the change.
     pub id: String,
-    /// When the customer made it.
+    /// When it was made.
     pub at: Timestamp,
+    /// Who made it: the customer, or somebody of the business with the provider's app.
+    pub by: SentBy,
     /// What changes.
     pub kind: CorrectionKind,
 }
@@ -29,16 +31,16 @@ pub enum CorrectionKind {
         /// What the service does not know of the edit.
         raw: Option<Raw>,
     },
-    /// The customer deleted it for everyone.
+    /// The author deleted it for everyone.
     Revoke,
 }
 
 /// What a change does to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Corrected {
-    /// Nothing: it is no message of a customer on this line.
+    /// Nothing: it is no message of this author on this line.
     Foreign,
-    /// Nothing: the message has no text that a customer can edit.
+    /// Nothing: the message has no text that can be edited.
     NoText,
     /// Nothing: the change or a newer one was made before, or the message is deleted.
     Unchanged,
@@ -47,11 +49,11 @@ pub enum Corrected {
 }
 
 impl Message {
-    /// The message after a change by its customer on this line. The provider's id names a message of one customer, so nobody else
-    /// can change it.
+    /// The message after a change by its author on this line. The provider's id names a message of one author, so nobody else can
+    /// change it.
     pub fn corrected(&self, correction: &Correction, line: &ChannelId, now: Timestamp) -> Corrected {
         let Content::Received(received) = &self.content else { return Corrected::Foreign };
-        if received.channel != *line {
+        if received.channel != *line || self.sent_by != correction.by {
             return Corrected::Foreign;
         }
         if received.extras.revoked_at.is_some() {

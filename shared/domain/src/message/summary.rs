@@ -28,7 +28,7 @@ impl Direction {
     pub fn of(sent_by: SentBy, broadcast: bool) -> Self {
         match (sent_by, broadcast) {
             (SentBy::Customer, _) => Self::Inbound,
-            (_, true) => Self::Outbound,
+            (SentBy::BusinessApp, _) | (_, true) => Self::Outbound,
             (_, false) => Self::Internal,
         }
     }

@@ -48,7 +48,7 @@ pub struct Division {
 pub struct OtherProduct;
 
 /// The lists of a change whose items are independent of each other.
-pub(crate) const LISTS: [&str; 3] = ["messages", "statuses", "user_preferences"];
+pub(crate) const LISTS: [&str; 4] = ["messages", "message_echoes", "statuses", "user_preferences"];
 /// The list whose items have no id.
 const WITHOUT_IDS: &str = "user_preferences";
 /// The greatest number of items in a piece. A piece fails and is repeated as a whole.
@@ -208,13 +208,16 @@ impl Dividing {
 
     /// The place of a message among those of its line, customer and second, if it is not the first.
     fn rank(&mut self, of: &Shared<'_>, list: &str, item: &Value) -> Option<(String, u16)> {
-        if list != "messages" {
-            return None;
-        }
-        let customer = match item["from_user_id"].as_str() {
-            Some(user_id) => user_id.to_owned(),
-            None => PhoneKey::of(text(&item["from"]).trim_start_matches('+')).as_str().to_owned(),
+        let (number, user_id) = match list {
+            "messages" => ("from", "from_user_id"),
+            "message_echoes" => ("to", "to_user_id"),
+            _ => return None,
         };
+        let customer = match item[user_id].as_str() {
+            Some(user_id) => user_id.to_owned(),
+            None => PhoneKey::of(text(&item[number]).trim_start_matches('+')).as_str().to_owned(),
+        };
+        let customer = format!("{list} {customer}");
         let line = text(&of.rest.get("metadata").unwrap_or(&Value::Null)["phone_number_id"]);
         let next = self.seconds.entry((line, customer, text(&item["timestamp"]))).or_default();
         let rank = *next;

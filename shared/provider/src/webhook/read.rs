@@ -28,7 +28,7 @@ use values::{LATEST, entry_moment, id, list, moment, person, text};
 pub fn read(piece: &Piece) -> Subject {
     let value = &piece.value;
     match piece.field.as_str() {
-        "messages" | "user_preferences" => {
+        "messages" | "smb_message_echoes" | "user_preferences" => {
             let line = text(&value["metadata"]["phone_number_id"]).and_then(|id| ChannelId::parse(&id).ok());
             line.map_or(Subject::Other, |line| Subject::Line(line, items(value)))
         }
@@ -86,9 +86,10 @@ pub fn only(value: &Value, wanted: impl Fn(&Item) -> bool) -> Value {
 type ReadItem = fn(&Value, &[Value]) -> Option<Item>;
 
 /// The lists of items in a change, in the order in which their items are processed.
-const LISTS: [(&str, ReadItem); 3] = [
+const LISTS: [(&str, ReadItem); 4] = [
     ("statuses", status),
     ("messages", message::item),
+    ("message_echoes", message::echo),
     ("user_preferences", |item, contacts| preference(item, contacts).map(Item::Preference)),
 ];
 

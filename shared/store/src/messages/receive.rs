@@ -1,4 +1,5 @@
-//! Customers' messages: each is stored exactly once, in one transaction with everything that it changes.
+//! Customers' messages, and those to customers from the Business app: each is stored exactly once, in one transaction with everything
+//! that it changes.
 //!
 //! ```text
 //! { the provider's ids, identity } -> { contact, window, lanes; newest conversations } -> transaction
@@ -9,6 +10,7 @@
 
 use domain::choices::Chooser;
 use domain::contact::conflict::Conflict;
+use domain::message::SentBy;
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::summary::Tally;
 use domain::{
@@ -214,8 +216,8 @@ impl Store {
         Ok(self.shards(workspace).await?.write)
     }
 
-    /// Stores a customer's message with everything that it changes, all or nothing, and records beside it that the
-    /// customer was seen. One round trip; one more for a new contact with a number and a user id, for a contact that learns an
+    /// Stores a message with everything that it changes, all or nothing, and records beside a customer's that the customer was seen. One
+    /// from the Business app opens no window. One round trip; one more for a new contact with a number and a user id, for a contact that learns an
     /// id, and if the workspace's shards are not in memory.
     pub async fn store_inbound(
         &self,
@@ -233,7 +235,13 @@ impl Store {
         // Each id that the contact did not have may have choices from before.
         let had = place.contact.as_ref().map(Chooser::all_of).unwrap_or_default();
         writes.add_all(|()| TwoRoles::Other, self.joined_choices(contact, &had, &had).await?);
-        let saw = self.saw(contact.workspace_id, conversation.id, contact.id, arrival.created_at);
+        let is_of_customer = arrival.by == SentBy::Customer;
+        let saw = async {
+            if is_of_customer {
+                self.saw(contact.workspace_id, conversation.id, contact.id, arrival.created_at).await?;
+            }
+            Ok(())
+        };
         let Err(refusals) = try_join(self.transact(writes), saw).await?.0 else {
             return Ok(InboundStored::Done);
         };
@@ -242,7 +250,9 @@ impl Store {
             return Ok(InboundStored::Repeated);
         }
         // The conversation may be erased, or never be made. The next attempt records it again.
-        self.forget_seen(contact.workspace_id, conversation.id, contact.id).await?;
+        if is_of_customer {
+            self.forget_seen(contact.workspace_id, conversation.id, contact.id).await?;
+        }
         Ok(InboundStored::Stale)
     }
 
@@ -315,6 +325,9 @@ impl Store {
                 let first = first_writes(conversation, seq, Tally::of(&message), None, None, &request)?;
                 writes.add_all(|_| TwoRoles::Other, first);
             }
+        }
+        if arrival.by != SentBy::Customer {
+            return Ok(Some(writes));
         }
         let of = (workspace, contact.id, &received.channel);
         let window = window_write(of, place.window.as_ref(), conversation.id, arrival.created_at)?;

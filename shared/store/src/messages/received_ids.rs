@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::message::Content;
 use domain::message::received::Received;
+use domain::message::{Content, SentBy};
 use domain::{Media, Message, Timestamp, WorkspaceId};
 
 use crate::dynamodb::item::{EXPIRES_AT, Item, expiring, key, n, row};
@@ -60,11 +60,13 @@ pub(crate) fn received_id_item(
     now: Timestamp,
 ) -> Result<Item, StoreError> {
     let key = keys::provider_message(message.workspace_id, id);
-    let placeholder = matches!(&message.content, Content::Received(received) if received.is_placeholder());
+    let is_of_customer = message.sent_by == SentBy::Customer;
+    let placeholder = is_of_customer
+        && matches!(&message.content, Content::Received(received) if received.is_placeholder());
     let body = ProviderIdRow {
         conversation_id: message.conversation,
         message_id: message.id,
-        part: None,
+        part: message.parts.first().map(|part| part.index),
         placeholder,
     };
     let kept = kept.map(|kept| kept.max(Received::KNOWN_FOR));

@@ -37,7 +37,8 @@ async fn wrote(store: &Store, contact: &Contact, into: &Conversation, id: &str, 
         what,
         extras: Default::default(),
     };
-    let arrival = Arrival { received, reply_to: None, created_at: store.now() };
+    let arrival =
+        Arrival { by: domain::message::SentBy::Customer, received, reply_to: None, created_at: store.now() };
     let new = NewInbound { contact, conversation: into, arrival: &arrival, file: None, conflict: None };
     assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Done);
     message

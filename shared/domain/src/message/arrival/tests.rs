@@ -31,7 +31,7 @@ fn arrival() -> Arrival {
         extras: Default::default(),
     };
     let created_at = Timestamp::from_millis(NOW.as_millis() - 5);
-    Arrival { received, reply_to: None, created_at }
+    Arrival { by: SentBy::Customer, received, reply_to: None, created_at }
 }
 
 fn opened() -> Conversation {
@@ -125,4 +125,16 @@ fn a_name_fills_only_a_contact_without_one() {
     {
         assert!(half.named(ana.clone(), NOW).is_none());
     }
+}
+
+#[test]
+fn a_message_from_the_business_app_is_a_sent_message_to_the_customer() {
+    let echo = Arrival { by: SentBy::BusinessApp, ..arrival() };
+    let message = echo.message(&opened(), 3, NOW);
+    assert_eq!((message.sent_by, message.direction().as_str()), (SentBy::BusinessApp, "OUTBOUND"));
+    assert_eq!((message.status(), message.shown_status()), (MessageStatus::Sent, "SENT"));
+    assert_eq!(message.recipients, [Recipient { contact: contact().id, channel: line("a") }]);
+    let [part] = &message.parts[..] else { panic!("{:?}", message.parts) };
+    assert_eq!((part.recipient, part.provider_message_id.as_deref()), (contact().id, Some("wamid.1")));
+    assert!(!message.is_broadcast() && message.part_at_hand().is_none(), "nothing is left to send");
 }

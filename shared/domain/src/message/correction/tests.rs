@@ -41,7 +41,11 @@ fn message(what: ReceivedContent) -> Message {
         what,
         extras: Box::new(extras),
     };
-    Arrival { received, reply_to: None, created_at: at(0) }.message(&conversation(), 1, NOW)
+    Arrival { by: SentBy::Customer, received, reply_to: None, created_at: at(0) }.message(
+        &conversation(),
+        1,
+        NOW,
+    )
 }
 
 fn photo() -> ReceivedContent {
@@ -58,11 +62,17 @@ fn photo() -> ReceivedContent {
 
 fn edit(id: &str, seconds: i64, to: &str) -> Correction {
     let text = (!to.is_empty()).then(|| text(to));
-    Correction { id: id.to_owned(), at: at(seconds), kind: CorrectionKind::Edit { text, raw: None } }
+    let kind = CorrectionKind::Edit { text, raw: None };
+    Correction { id: id.to_owned(), at: at(seconds), by: SentBy::Customer, kind }
 }
 
 fn revoke(seconds: i64) -> Correction {
-    Correction { id: "wamid.r".to_owned(), at: at(seconds), kind: CorrectionKind::Revoke }
+    Correction {
+        id: "wamid.r".to_owned(),
+        at: at(seconds),
+        by: SentBy::Customer,
+        kind: CorrectionKind::Revoke,
+    }
 }
 
 fn after(message: &Message, corrections: &[Correction]) -> Message {

@@ -339,6 +339,7 @@ fn template() -> Template {
             .into(),
         taken_from: None,
         created_at: NOW,
+        updated_at: NOW,
         version: 1,
     }
 }

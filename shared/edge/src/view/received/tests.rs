@@ -1,8 +1,8 @@
 use domain::media::FileMissing;
 use domain::media::{Attached, FileName, SentAs};
-use domain::message::MessageType;
 use domain::message::arrival::Arrival;
 use domain::message::received::{Degrees, Edit, Received};
+use domain::message::{MessageType, SentBy};
 use domain::{
     ChannelId, ContactId, Conversation, ConversationId, FileType, MediaId, Message, MessageId, Timestamp,
     WorkspaceId,
@@ -27,7 +27,12 @@ fn message(what: ReceivedContent) -> Message {
         extras: Box::default(),
     };
     let reply_to = Some(MessageId::from_uuid(Uuid::from_u128(6)));
-    let arrival = Arrival { received, reply_to, created_at: Timestamp::from_millis(1_767_323_045_000) };
+    let arrival = Arrival {
+        by: SentBy::Customer,
+        received,
+        reply_to,
+        created_at: Timestamp::from_millis(1_767_323_045_000),
+    };
     arrival.message(&Conversation::blank(ConversationId::from_uuid(Uuid::from_u128(2)), workspace, at), 1, at)
 }
 

@@ -62,7 +62,9 @@ pub enum Item {
     Status(Status),
     /// A message of a customer.
     Message(Incoming),
-    /// A customer changed or deleted a message.
+    /// A message that somebody of the business sent from the Business app. `from` is the customer who got it.
+    Echo(Incoming),
+    /// A customer or the Business app changed or deleted a message.
     Correction {
         /// The provider's id of the message.
         of: String,
@@ -128,12 +130,12 @@ pub enum StatusKind {
     },
 }
 
-/// A message of a customer.
+/// A message of a customer, or to one from the Business app.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoming {
     /// The provider's id of the message.
     pub id: String,
-    /// The sender.
+    /// The customer.
     pub from: Customer,
     /// When the customer sent it.
     pub at: Timestamp,

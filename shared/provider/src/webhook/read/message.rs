@@ -7,7 +7,7 @@ use domain::message::received::{
     Card, ChoiceKind, Degrees, Extras, Forwarded, Location, Order, OrderItem, ProviderError, Raw,
     ReceivedText, Referral, ReferralField, ReferredProduct, Said,
 };
-use domain::message::{Correction, CorrectionKind};
+use domain::message::{Correction, CorrectionKind, SentBy};
 use serde_json::Value;
 
 use super::leaves::Leaves;
@@ -61,6 +61,27 @@ pub(super) fn item(item: &Value, contacts: &[Value]) -> Option<Item> {
     }))
 }
 
+/// What somebody of the business did in the Business app: the forms are those of a customer's messages, with the customer in `to`.
+pub(super) fn echo(echo: &Value, contacts: &[Value]) -> Option<Item> {
+    let mut of_customer = echo.clone();
+    let fields = of_customer.as_object_mut()?;
+    for (to, from) in [("to", "from"), ("to_user_id", "from_user_id")] {
+        fields.remove(from);
+        let customer = fields.remove(to);
+        fields.extend(customer.map(|customer| (from.to_owned(), customer)));
+    }
+    Some(match item(&of_customer, contacts)? {
+        Item::Message(Incoming { content: Content::Moved { .. }, .. }) => {
+            Item::Notice("echo of a move".to_owned())
+        }
+        Item::Message(message) => Item::Echo(message),
+        Item::Correction { of, correction } => {
+            Item::Correction { of, correction: Correction { by: SentBy::BusinessApp, ..correction } }
+        }
+        other => other,
+    })
+}
+
 /// The change of a message. The file below an edited text is the same, so the edit changes only the text.
 fn correction(mut leaves: Leaves, kind: &str) -> Option<Item> {
     let at = moment(leaves.at(&["timestamp"])).unwrap_or(LATEST);
@@ -70,7 +91,7 @@ fn correction(mut leaves: Leaves, kind: &str) -> Option<Item> {
         "edit" => edited(leaves)?,
         _ => CorrectionKind::Revoke,
     };
-    Some(Item::Correction { of, correction: Correction { id, at, kind } })
+    Some(Item::Correction { of, correction: Correction { id, at, by: SentBy::Customer, kind } })
 }
 
 fn edited(mut leaves: Leaves) -> Option<CorrectionKind> {

@@ -1,7 +1,7 @@
 use domain::Timestamp;
 use domain::media::SentAs;
 use domain::message::received::{Card, ChoiceKind, Degrees, Location, ReceivedText, Said};
-use domain::message::{Correction, CorrectionKind};
+use domain::message::{Correction, CorrectionKind, SentBy};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -371,7 +371,7 @@ fn an_edit_and_a_revoke_name_the_message_that_they_change() {
     };
     let correction = |kind| Item::Correction {
         of: "wamid.1".to_owned(),
-        correction: Correction { id: "wamid.2".to_owned(), at: at(), kind },
+        correction: Correction { id: "wamid.2".to_owned(), at: at(), by: SentBy::Customer, kind },
     };
     let edit = |text: Option<&str>| {
         let text = text.map(|text| ReceivedText::cut(text, ReceivedText::MAX));

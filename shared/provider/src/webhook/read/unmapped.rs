@@ -51,7 +51,8 @@ const MOVE: Known = &[
     "system.customer",
 ];
 /// Of a deletion.
-const REVOKE: Known = &["id", "from", "from_user_id", "type", "timestamp", "revoke.original_message_id"];
+const REVOKE: Known =
+    &["id", "from", "from_user_id", "to", "to_user_id", "type", "timestamp", "revoke.original_message_id"];
 
 /// The number of leaves of a change that the service does not know, by path. Messages and edits are left out, because they keep what
 /// is not known of them.
@@ -71,7 +72,7 @@ pub fn unmapped(value: &Value) -> BTreeMap<String, usize> {
     for item in list(&value["user_preferences"]) {
         note("preference", PREFERENCE, item);
     }
-    for item in list(&value["messages"]) {
+    for item in list(&value["messages"]).iter().chain(list(&value["message_echoes"])) {
         match item["type"].as_str() {
             Some("system") if is_move(item) => note("move", MOVE, item),
             Some("revoke") => note("revoke", REVOKE, item),

@@ -1,0 +1,81 @@
+//! A message that somebody of the business sent from the Business app. The provider sent it already.
+//!
+//! It goes into the newest conversation of the customer on the line. It wakes a GHOST as an agent's message does, opens no window,
+//! and makes neither a contact nor a conversation.
+
+use domain::message::SentBy;
+use domain::message::arrival::Destination;
+use domain::message::received::Received;
+use provider::webhook::Incoming;
+use store::{InboundStored, NewInbound, RetryTime, StoreError};
+
+use crate::invocation::Invocation;
+use crate::item::{Origin, Processed, Wait};
+use crate::messages::{CLOCKS, File, arrival, content, refers_to};
+
+/// Stores the message in the customer's conversation. Four round trips, one more than for a customer's message: no row names the
+/// conversation beforehand.
+pub(crate) async fn process(
+    invocation: &Invocation<'_>,
+    origin: Origin<'_>,
+    message: &Incoming,
+) -> Result<Processed, StoreError> {
+    let (mut retries, mut file) = (None, None);
+    loop {
+        match once(invocation, origin, message, &mut file).await? {
+            Some(processed) => return Ok(processed),
+            None => retries.get_or_insert_with(|| RetryTime::for_merges(invocation.store)).wait().await?,
+        }
+    }
+}
+
+/// One attempt; `None` if something changed meanwhile. `file` keeps what became of the message's file.
+async fn once(
+    invocation: &Invocation<'_>,
+    origin: Origin<'_>,
+    message: &Incoming,
+    file: &mut Option<File>,
+) -> Result<Option<Processed>, StoreError> {
+    let (store, workspace) = (invocation.store, origin.workspace);
+    let named = (message.id.as_str(), refers_to(message));
+    let ids = store.inbound_ids(workspace, origin.line, named, &message.from.reached()).await?;
+    if ids.stored.is_some() {
+        return Ok(Some(Processed::Done));
+    }
+    let Some(line) = &ids.line else {
+        // The line moved to another workspace since its claim was read.
+        store.forget_line_claim(origin.line);
+        return Err(StoreError::Busy("the workspace does not have the line any more".into()));
+    };
+    if origin.inbound.received_at.plus(CLOCKS) < line.created_at {
+        return Ok(Some(Processed::Dropped("it was received before the workspace got the line")));
+    }
+    let Some(contact) = ids.contact() else {
+        return Ok(Some(Processed::Dropped("the Business app wrote to somebody who is no contact")));
+    };
+    let Some(place) = store.inbound_place(workspace, contact, origin.line, &ids).await? else {
+        return Ok(None);
+    };
+    let (Some(contact), Destination::Into(found)) = (&place.contact, &place.destination) else {
+        return Ok(Some(Processed::Dropped("the Business app wrote where no conversation takes it")));
+    };
+    // Its conversations are not all where the message must find them.
+    let wait = Wait::for_merge(store.now(), origin).filter(|_| contact.merging.is_some());
+    if let Some(wait) = wait {
+        return Ok(Some(Processed::Later(wait)));
+    }
+    let what = match content(invocation, origin, message, &ids, file).await? {
+        Ok(what) => what,
+        Err(wait) => return Ok(Some(Processed::Later(wait))),
+    };
+    let rank = origin.inbound.ranks.get(&message.id).copied().unwrap_or_default();
+    let created_at = Received::created_at(message.at, rank, origin.inbound.received_at);
+    let arrival = arrival(origin, message, (SentBy::BusinessApp, contact.id), &ids, what, created_at);
+    let conversation = found.at_interaction(store.now()).unwrap_or_else(|| (**found).clone());
+    let file = file.as_ref().and_then(|file| file.as_ref().ok()).map(|(media, size)| (media, *size));
+    let new = NewInbound { contact, conversation: &conversation, arrival: &arrival, file, conflict: None };
+    Ok(match store.store_inbound(&place, &new).await? {
+        InboundStored::Done | InboundStored::Repeated => Some(Processed::Done),
+        InboundStored::Stale => None,
+    })
+}
