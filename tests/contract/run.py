@@ -4,7 +4,7 @@
     run.py fuzz [MINUTES] [SEED]    different requests each time, 15 minutes by default
     run.py rust                     builds the client of progenitor, and lets it call every operation
 
-First, test_requests.py compares the document with what the stack reads from requests. `make test` also lets the generated
+First, test_requests.py compares the document with what the stack reads from requests, and test_scopes.py which scopes requests need. `make test` also lets the generated
 clients call every operation (test_driving.py) and runs the programs of docs/quick-start.md (test_quick_start.py) and of docs/api.md
 (test_template_reply.py). Then
 Schemathesis generates requests from the document: its examples, the boundaries of every schema, random valid and invalid
@@ -48,7 +48,7 @@ def main(arguments):
         stack = json.loads(file.read_text())
         environment = os.environ | made(stack) | {"STACK_FILE": str(file)}
         of_clients = [] if arguments else [HERE / name for name in ("test_driving.py", "test_quick_start.py", "test_template_reply.py")]
-        tests = [HERE / "test_requests.py", *of_clients]
+        tests = [HERE / "test_requests.py", HERE / "test_scopes.py", *of_clients]
         command = [BIN / "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *tests]
         status = subprocess.run(command, cwd=ROOT, env=environment).returncode
         for surface, (paths, phases) in SURFACES.items():

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod made;
 mod openapi;
 mod pages;
+mod roles;
 mod webhooks;
