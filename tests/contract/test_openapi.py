@@ -99,7 +99,7 @@ def test_routes_are_those_of_the_template():
 OTHER_WORDS = {
     *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints", "deliveries", "events", "leads", "lead-retries"),
     # Names of lists and routes.
-    *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "attributes", "sessions"),
+    *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "brands", "lines", "attributes", "sessions"),
     *("GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER"),
 }
 READERS = [
@@ -128,6 +128,7 @@ READERS = [
     "functions/conversations/src/people.rs",
     "functions/contacts/src/list.rs",
     "functions/contacts/src/update.rs",
+    "functions/attributes/src/lines.rs",
     "functions/attributes/src/list.rs",
     "functions/attributes/src/onboarding.rs",
     "functions/files/src/create.rs",

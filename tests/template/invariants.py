@@ -151,21 +151,22 @@ AUDIT_LOG = "????????-????-????-????-????????????"  # in `audit`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
     ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", AUDIT_LOG} | HASH,
-    ("attributes", "workspaces"): {"*#A", "*#L", "*#M", "*#W"} | {AUDIT_LOG} | HASH,
+    ("attributes", "limits"): {"*#T#*"},
+    ("attributes", "workspaces"): {"*#A", "*#BA", "*#L", "*#LS", "*#M", "*#W"} | {AUDIT_LOG} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
     ("contacts", "workspaces"): {"*#A", "*#P", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#J"} | HASH | PERSON_KEY,
     ("conversations", "secrets"): CURSOR_KEYS,
     ("conversations", "workspaces"): {"*#L", "*#M", "*#MV", "*#R#*", "*#T", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#E#*", "*#P#*"} | HASH,
     ("event-relay", "leads"): {"*#L#*"},
-    ("event-relay", "workspaces"): {"*#H", "*#A", "*#W"},
+    ("event-relay", "workspaces"): {"*#H", "*#A", "*#L", "*#W", "00000000-0000-0000-0000-000000000000#BA#*"},
     ("files", "workspaces"): {"*#W"} | HASH,
     ("inbox", "leads"): {"*#O"}
     | {"*#A#*", "*#C#*", "*#D#*", "*#I#*", "*#M#*", "*#P#*", "*#T#*", "*#U#*", "*#X#*", "*#Z#*"},
     ("inbox", "secrets"): {"*#L#*"} | PERSON_KEY,
     ("inbox", "workspaces"): {
-        "00000000-0000-0000-0000-000000000000#LC#*", "00000000-0000-0000-0000-000000000000#BA#*", "*#BA", "*#L", "*#LS", "*#M", "*#MN",
-        "*#OK", "*#W",
+        "00000000-0000-0000-0000-000000000000#LC#*", "00000000-0000-0000-0000-000000000000#BA#*",
+        "00000000-0000-0000-0000-000000000000#WS", "*#BA", "*#L", "*#LS", "*#M", "*#MN", "*#OK", "*#W",
     }
     | {"*#C#*", "*#P#*", "*#U#*"}
     | PERSON_KEY,
@@ -252,6 +253,8 @@ ROUTES = {
         ("get", f"{WORKSPACE}/settings/attributes"): "attributes",
         ("get", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("put", f"{WORKSPACE}/settings/onboarding"): "attributes",
+        ("get", f"{WORKSPACE}/settings/brands"): "attributes",
+        ("get", f"{WORKSPACE}/settings/lines"): "attributes",
         ("get", f"{WORKSPACE}/users"): "users",
         ("post", f"{WORKSPACE}/users"): "users",
         ("get", f"{WORKSPACE}/users/{{userId}}"): "users",
@@ -500,7 +503,7 @@ RELAYED = {
     ],
     "workspaces": [
         {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["endpoint"]}}}},
-        {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["lineState", "accountReport"]}}}},
+        {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["template", "lineState", "accountReport"]}}}},
     ],
 }
 

@@ -1,6 +1,7 @@
 //! Endpoint 8: the custom attribute definitions of a workspace. Beyond the specification: the templates that open
-//! conversations.
+//! conversations, brands and lines.
 
+mod lines;
 mod list;
 mod onboarding;
 
@@ -9,8 +10,10 @@ use edge::{Api, ApiRequest};
 use lambda_http::{Body, Response};
 
 /// The routes of this function: the method, the path below the workspace, and the scope.
-pub const ROUTES: [(&str, &str, Scope); 3] = [
+pub const ROUTES: [(&str, &str, Scope); 5] = [
     ("GET", "/settings/attributes", Scope::SettingsRead),
+    ("GET", "/settings/brands", Scope::SettingsRead),
+    ("GET", "/settings/lines", Scope::SettingsRead),
     ("GET", "/settings/onboarding", Scope::SettingsRead),
     ("PUT", "/settings/onboarding", Scope::SettingsWrite),
 ];
@@ -21,6 +24,8 @@ pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
     let Some((method, path, scope)) = found else { return api.no_such_route(request) };
     match (*method, *path) {
         ("GET", "/settings/onboarding") => api.answer(request, *scope, onboarding::get).await,
+        ("GET", "/settings/brands") => api.answer(request, *scope, lines::brands).await,
+        ("GET", "/settings/lines") => api.answer(request, *scope, lines::lines).await,
         ("PUT", _) => api.answer(request, *scope, onboarding::put).await,
         _ => api.answer(request, *scope, list::list).await,
     }

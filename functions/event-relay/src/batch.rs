@@ -1,5 +1,6 @@
 //! Processes a batch step by step.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::change::{BatchWork, EventChange, Followed, Forgotten};
 use crate::events::{RelayResult, relay_events};
+use crate::platform::of_platform;
 use crate::relay::{AT_ONCE, Relay};
 
 /// Some records of a batch could not be relayed, and the answer does not name them. The causes are logged.
@@ -40,7 +42,7 @@ pub(crate) async fn relay(
     let counted = Relayed::default();
     let (work, mut failed) = read(records);
     // Most records are of helper rows, for which no lag is measured.
-    let is_measured = !failed.is_empty() || !work.changes.is_empty();
+    let is_measured = !failed.is_empty() || !work.changes.is_empty() || !work.of_platform.is_empty();
     // The function does these at the same time, so that queuing a message does not wait for webhooks.
     let (unrelayed, ()) = join(try_all(relay, &work, &counted), wake_all(relay, &work.lanes)).await;
     failed.extend(unrelayed);
@@ -72,9 +74,9 @@ async fn try_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
 }
 
 async fn try_once(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
-    let BatchWork { changes, forgotten, followed, .. } = work;
+    let BatchWork { forgotten, followed, .. } = work;
     let (mut failed, kept, behind) =
-        join3(relay_all(relay, changes, counted), forget_all(relay, forgotten), follow_all(relay, followed))
+        join3(relay_all(relay, work, counted), forget_all(relay, forgotten), follow_all(relay, followed))
             .await;
     failed.extend(kept);
     failed.extend(behind);
@@ -95,11 +97,14 @@ fn read(records: &[EventRecord]) -> (BatchWork, Failed) {
 }
 
 /// Relays the events of changes and queues the lanes of their deliveries. Returns the records whose events failed.
-async fn relay_all(relay: &Relay, changes: &[EventChange], counted: &Relayed) -> Failed {
-    let RelayResult { wakes, failed } = relay_events(relay, changes, counted).await;
+async fn relay_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
+    let (told, unread) = of_platform(&relay.store, &work.of_platform).await;
+    let changes: Cow<'_, [EventChange]> =
+        if told.is_empty() { (&work.changes).into() } else { [work.changes.clone(), told].concat().into() };
+    let RelayResult { wakes, failed } = relay_events(relay, &changes, counted).await;
     enqueue(relay, &wakes).await;
     let has_failed = |change: &&EventChange| failed.contains(&change.event.id);
-    changes.iter().filter(has_failed).map(|change| change.record).collect()
+    changes.iter().filter(has_failed).map(|change| change.record).chain(unread).collect()
 }
 
 /// Queues the lanes of conversations and leads that have a message to send.

@@ -28,6 +28,10 @@ pub(crate) async fn body(
         }
         About::Message(message) => view::event_body(event, &view::message(message))?,
         About::Lead(lead) => view::event_body(event, &view::lead(lead))?,
+        About::Template(change) => {
+            let lines = store.lines(event.workspace_id).await?;
+            view::event_body(event, &view::template_updated(change, &lines.accounts(None)))?
+        }
         About::Line(line) => view::event_body(event, &view::line_state(line))?,
         About::Account(account) => view::event_body(event, &view::account_report(account))?,
         About::Endpoint(endpoint) => match endpoint.state {

@@ -7,10 +7,12 @@ use domain::choices::Held;
 use domain::contact::conflict::Conflict;
 use domain::message::SentBy;
 use domain::settings::reported::{AccountReport, LineState};
+use domain::settings::template::Change;
 use domain::webhook::pace::Pace;
 use domain::{
     ChoiceScope, Choices, Contact, ContactId, Conversation, ConversationStatus, EndpointState, Event,
-    EventType, LaneId, Lead, LeadState, MediaId, Message, Timestamp, WebhookEndpoint, WorkspaceId,
+    EventType, LaneId, Lead, LeadState, MediaId, Message, Template, TemplateScope, Timestamp,
+    WebhookEndpoint, WorkspaceId,
 };
 use serde_dynamo::Item;
 use store::{Image, RowChange, StoreError};
@@ -28,6 +30,8 @@ pub(crate) struct BatchWork {
     pub(crate) forgotten: Vec<Forgotten>,
     /// Messages of leads that changed what their lead shows.
     pub(crate) followed: Vec<Followed>,
+    /// Changes of the platform's templates.
+    pub(crate) of_platform: Vec<OfPlatform>,
 }
 
 /// A file to delete.
@@ -45,6 +49,14 @@ pub(crate) struct Followed {
     /// The position of its record in the batch.
     pub(crate) record: usize,
     pub(crate) message: Message,
+}
+
+/// A change of a template of the platform. It is an event in each workspace that it concerns.
+#[derive(Clone, Debug)]
+pub(crate) struct OfPlatform {
+    /// The position of its record in the batch.
+    pub(crate) record: usize,
+    pub(crate) change: Change,
 }
 
 /// A change that is an event.
@@ -72,6 +84,8 @@ pub(crate) enum About {
     Lead(Box<Lead>),
     /// The choices of a number or a user id, and the one that changed.
     Choice(Box<Choices>, ChoiceScope, Held),
+    /// A template that changed.
+    Template(Box<Change>),
     /// What the provider says about a line.
     Line(Box<LineState>),
     /// What the provider says about a business account.
@@ -98,6 +112,7 @@ impl EventChange {
             About::Message(message) => *message.conversation.as_uuid(),
             About::Lead(lead) => *lead.id.as_uuid(),
             About::Choice(choices, ..) => choices.subject(),
+            About::Template(change) => change.after.entity(self.event.workspace_id),
             About::Line(line) => line.entity(),
             About::Account(account) => account.entity(),
             About::Endpoint(endpoint) => *endpoint.id.as_uuid(),
@@ -121,11 +136,13 @@ impl BatchWork {
         let changes = self.changes.iter().filter(|change| records.contains(&change.record));
         let forgotten = self.forgotten.iter().filter(|file| records.contains(&file.record));
         let followed = self.followed.iter().filter(|message| records.contains(&message.record));
+        let of_platform = self.of_platform.iter().filter(|template| records.contains(&template.record));
         Self {
             changes: changes.cloned().collect(),
             lanes: vec![],
             forgotten: forgotten.cloned().collect(),
             followed: followed.cloned().collect(),
+            of_platform: of_platform.cloned().collect(),
         }
     }
 
@@ -133,7 +150,7 @@ impl BatchWork {
     /// a helper row, a write that left the version unchanged, or the removal of anything but a file.
     pub(crate) fn add(&mut self, place: usize, record: &EventRecord) -> Result<(), StoreError> {
         let change = &record.change;
-        let (before, followed) = (self.changes.len(), self.followed.len());
+        let (before, followed, platform) = (self.changes.len(), self.followed.len(), self.of_platform.len());
         match record.event_name.as_str() {
             "REMOVE" => {
                 if let Some(Image::Media(workspace, media)) = Image::read(change.old_image.clone())? {
@@ -143,6 +160,9 @@ impl BatchWork {
             name => self.add_written(name, &change.old_image, &change.new_image)?,
         }
         for added in &mut self.followed[followed..] {
+            added.record = place;
+        }
+        for added in &mut self.of_platform[platform..] {
             added.record = place;
         }
         for added in &mut self.changes[before..] {
@@ -165,7 +185,10 @@ impl BatchWork {
                 if let Some((old, new)) = old.zip(new) {
                     self.add_requeued(&old, &new);
                     self.add_followed(&old, &new);
-                    self.changes.extend(modified((old, new)));
+                    match (old, new) {
+                        (Image::Template(old), Image::Template(new)) => self.add_template(Some(*old), *new),
+                        images => self.changes.extend(modified(images)),
+                    }
                 }
             }
             _ => {}
@@ -199,6 +222,7 @@ impl BatchWork {
             }
             Some(Image::Asked(lane)) => self.wake(lane),
             Some(Image::Choices(choices)) => self.changes.extend(of_choices(None, &choices)),
+            Some(Image::Template(template)) => self.add_template(None, *template),
             Some(Image::LineState(line)) => self.changes.push(of_line(line)),
             Some(Image::AccountReport(account)) => self.changes.push(of_account(account)),
             Some(Image::Media(..) | Image::Merged(..) | Image::Endpoint(_)) | None => {}
@@ -223,6 +247,15 @@ impl BatchWork {
             && Lead::state_of(new) != Lead::state_of(old)
         {
             self.followed.push(Followed { record: 0, message: new.clone() });
+        }
+    }
+
+    fn add_template(&mut self, before: Option<Template>, after: Template) {
+        let (scope, change) = (after.scope, Change { before, after });
+        match scope {
+            _ if !change.shows() => {}
+            TemplateScope::Workspace(workspace) => self.changes.push(of_template(workspace, change)),
+            TemplateScope::Platform => self.of_platform.push(OfPlatform { record: 0, change }),
         }
     }
 
@@ -331,6 +364,14 @@ fn of_choices(old: Option<&Choices>, choices: &Choices) -> Vec<EventChange> {
         EventChange::new(event, About::Choice(Box::new(choices.clone()), scope.clone(), *held))
     };
     choices.events_after(old).map(of_scope).collect()
+}
+
+/// The event of a change of a template, in one workspace.
+pub(crate) fn of_template(workspace: WorkspaceId, change: Change) -> EventChange {
+    let Template { version, updated_at, .. } = change.after;
+    let entity = change.after.entity(workspace);
+    let event = Event::of_change(EventType::TemplateUpdated, workspace, &entity, version, updated_at);
+    EventChange::new(event, About::Template(Box::new(change)))
 }
 
 fn of_line(line: Box<LineState>) -> EventChange {

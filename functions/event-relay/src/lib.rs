@@ -25,6 +25,7 @@ mod body;
 mod change;
 mod derive;
 mod events;
+mod platform;
 mod redrive;
 mod relay;
 mod settings;

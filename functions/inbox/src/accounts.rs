@@ -2,16 +2,18 @@
 //!
 //! An app that speaks for one workspace changes what is known in that workspace only.
 
-use domain::settings::reported::{AccountFact, AccountReport, LineFact, LineState, News};
-use domain::{BusinessAccountId, ChannelId, Timestamp, WorkspaceId};
+use domain::settings::reported::{LineFact, LineState, News};
+use domain::{BusinessAccountId, WorkspaceId};
 use futures::future::try_join_all;
+use provider::NotRead;
 use provider::webhook::{About, AccountEvent, LineName};
-use provider::{ListedLine, NotRead};
 use queue::Inbound;
 use store::{RetryTime, Store, StoreError};
 
 use crate::invocation::Invocation;
 use crate::item::Wait;
+use crate::mode::Mode;
+use crate::reported::{change_account, line_state, record_lines};
 use crate::sync::NotSynced;
 
 /// Records the news. Three round trips: the workspaces of the account, what is known in each, and what is new. If a line is named by
@@ -82,8 +84,7 @@ async fn record(
         About::Account(facts, restrictions) => {
             let (facts, restrictions) = (facts.clone(), restrictions.clone());
             let news = News { at, facts, restrictions, notice };
-            let of = |workspace| of_account(store, workspace, &account, &news);
-            try_join_all(workspaces.into_iter().map(of)).await?;
+            change_account(store, &workspaces, &account, |known| known.told(&news, store.now())).await?;
             Ok(Recorded::Done)
         }
         About::Line(name, facts) => {
@@ -131,48 +132,8 @@ async fn list(
             return Ok(if is_for_now { Listed::NotNow } else { Listed::Refused });
         }
     };
-    for line in &lines {
-        for workspace in workspaces {
-            of_listed(store, *workspace, account, line, at).await?;
-        }
-    }
+    record_lines(store, workspaces, account, &lines, (at, Mode::Record)).await?;
     Ok(Listed::Done)
-}
-
-async fn of_listed(
-    store: &Store,
-    workspace: WorkspaceId,
-    account: &BusinessAccountId,
-    line: &ListedLine,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    let mut retries = RetryTime::new(store);
-    loop {
-        let Some(known) = known_by_id(store, workspace, account, &line.channel).await? else { return Ok(()) };
-        let Some(next) = known.listed(at, &line.facts, store.now()) else { return Ok(()) };
-        if store.put_line_state(&next).await? {
-            return Ok(());
-        }
-        retries.wait().await?;
-    }
-}
-
-async fn of_account(
-    store: &Store,
-    workspace: WorkspaceId,
-    account: &BusinessAccountId,
-    news: &News<AccountFact>,
-) -> Result<(), StoreError> {
-    let mut retries = RetryTime::new(store);
-    loop {
-        let known = store.account_report(workspace, account).await?;
-        let known = known.unwrap_or_else(|| AccountReport::unknown(workspace, account.clone()));
-        let Some(next) = known.told(news, store.now()) else { return Ok(()) };
-        if store.put_account_report(&next).await? {
-            return Ok(());
-        }
-        retries.wait().await?;
-    }
 }
 
 /// Returns whether the workspace has the line.
@@ -199,22 +160,10 @@ async fn known_line(
     (account, name): (&BusinessAccountId, &LineName),
 ) -> Result<Option<LineState>, StoreError> {
     Ok(match name {
-        LineName::Id(channel) => known_by_id(store, workspace, account, channel).await?,
+        LineName::Id(channel) => line_state(store, workspace, account, channel).await?,
         LineName::Digits(digits) => {
             let states = store.line_states(workspace).await?;
             states.into_iter().find(|state| state.business_account == *account && state.has_digits(digits))
         }
     })
-}
-
-async fn known_by_id(
-    store: &Store,
-    workspace: WorkspaceId,
-    account: &BusinessAccountId,
-    channel: &ChannelId,
-) -> Result<Option<LineState>, StoreError> {
-    let found = store.line_and_state(workspace, channel).await?;
-    Ok(found.filter(|(line, _)| line.business_account == *account).map(|(line, state)| {
-        state.unwrap_or_else(|| LineState::unknown(workspace, line.channel, line.business_account))
-    }))
 }

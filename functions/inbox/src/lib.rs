@@ -4,6 +4,7 @@
 //! piece -> line -> workspace -> item by item: status | message | preference -> what to queue again, and when
 //!       -> account  -> what is known of it, or of one of its lines, in each workspace that has a line of it
 //!       -> template -> its new status; what else changed is read from the provider
+//! day   -> a piece for each account -> its templates and lines, page by page
 //! ```
 //!
 //! The provider repeats its webhooks for seven days, in any order, and the queue repeats its messages. So every
@@ -11,17 +12,21 @@
 
 mod accounts;
 mod corrections;
+mod daily;
+mod echoes;
 mod files;
 mod invocation;
 mod item;
 mod left;
 mod line;
 mod messages;
+mod mode;
 mod moves;
 mod piece;
 mod preferences;
 mod reading;
 mod repeats;
+mod reported;
 mod statuses;
 pub mod sync;
 mod templates;
@@ -35,6 +40,7 @@ use tokio::time::Instant;
 
 use invocation::Invocation;
 
+pub use daily::NotBegun;
 pub use files::{Fetched, FileOwner, Files};
 pub use reading::TemplateReader;
 
@@ -57,6 +63,13 @@ pub struct Inbox {
 }
 
 impl Inbox {
+    /// Begins the reading of the day. Returns the number of accounts.
+    pub async fn begin_the_day(&self) -> Result<usize, NotBegun> {
+        let accounts = daily::begin(&self.store, &self.queue).await?;
+        tracing::info!(accounts, "templates and lines of all accounts are read");
+        Ok(accounts)
+    }
+
     /// Processes the pieces of a batch, all at the same time. A piece that cannot be processed now is delivered
     /// again.
     pub async fn handle(&self, event: SqsEvent) -> SqsBatchResponse {

@@ -1,11 +1,20 @@
-//! The `inbox` function: reads settings and makes clients once, then processes batches.
+//! The `inbox` function: reads settings and makes clients once, then processes batches of pieces, and once a day begins to read the
+//! templates and lines of all accounts.
 
-use std::convert::Infallible;
-
+use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
 use inbox::{Files, Inbox, TemplateReader};
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use provider::{FileClient, FileHosts, TemplateClient};
 use queue::InboundQueue;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Pieces from the queue, or an event of the schedule, which has no records.
+#[derive(Deserialize)]
+struct Invoked {
+    #[serde(rename = "Records")]
+    records: Option<Vec<SqsMessage>>,
+}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -23,8 +32,14 @@ async fn main() -> Result<(), Error> {
         failures: process.failure_bucket()?,
         metrics: process.metrics(),
     };
-    lambda_runtime::run(service_fn(async |event: LambdaEvent<_>| {
-        Ok::<_, Infallible>(inbox.handle(event.payload).await)
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<Invoked>| {
+        let Some(records) = event.payload.records else {
+            inbox.begin_the_day().await?;
+            return Ok::<Value, Error>(Value::Null);
+        };
+        let mut batch = SqsEvent::default();
+        batch.records = records;
+        Ok(serde_json::to_value(inbox.handle(batch).await)?)
     }))
     .await
 }

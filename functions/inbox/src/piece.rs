@@ -6,7 +6,7 @@ use store::StoreError;
 use tokio::time::timeout_at;
 
 use crate::invocation::Invocation;
-use crate::{accounts, line, templates};
+use crate::{accounts, daily, line, templates};
 
 /// Why a piece is not done.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +29,9 @@ pub(crate) async fn in_time(invocation: &Invocation<'_>, inbound: &Inbound) -> R
 
 async fn process(invocation: &Invocation<'_>, inbound: &Inbound) -> Result<(), StoreError> {
     let Inbound { account, field, .. } = inbound;
+    if daily::is_of_the_day(inbound) {
+        return daily::process(invocation, inbound).await;
+    }
     match read(&piece(inbound)) {
         Subject::Line(line, items) => {
             note_unmapped(invocation, inbound);

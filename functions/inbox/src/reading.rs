@@ -96,6 +96,11 @@ impl TemplateReader {
         })
     }
 
+    /// The client.
+    pub(crate) fn client(&self) -> &TemplateClient {
+        &self.client
+    }
+
     /// The lines of an account, as the provider lists them. `None` if no line of it is here. Three round trips and a call of the
     /// provider, one less if the token is in memory.
     pub(crate) async fn lines(

@@ -11,8 +11,8 @@
 use std::time::Duration;
 
 use domain::error_chain;
+use domain::inbound::app::ProviderAppId;
 use domain::inbound::quarantine::QuarantineReason;
-use provider::webhook::TEMPLATE_REFUSED;
 use queue::{Inbound, Outcome, caught};
 use store::StoreError;
 
@@ -44,11 +44,11 @@ pub(crate) async fn process(invocation: &Invocation<'_>, inbound: &Inbound, rece
     .await;
     let is_given_up = receives >= if is_outage { LAST } else { GIVEN_UP_AT };
     match (outcome, singles.pop()) {
-        // It holds nothing of a customer. The next failed send asks again.
+        // The service made it, and it holds nothing of a customer. The next failed send or the next day asks again.
         (Outcome::Retry(_), Some(single))
-            if is_given_up && singles.is_empty() && single.field == TEMPLATE_REFUSED =>
+            if is_given_up && singles.is_empty() && single.app == ProviderAppId::of_the_service() =>
         {
-            Outcome::Dropped("a template was not read again")
+            Outcome::Dropped("templates were not read again")
         }
         (Outcome::Retry(cause), Some(single)) if is_given_up && singles.is_empty() => {
             let (app, cause) = (inbound.app.as_str(), error_chain(&*cause));

@@ -1,7 +1,8 @@
-//! Reads the list of an account's templates, and records what it changes. The console runs it page by page.
+//! Reads the lists of an account's templates and lines, and records what they change. The console runs it page by page, and so does the
+//! rule of the day.
 //!
 //! ```text
-//! lines of the account -> scopes, token -> page, page, ... -> what the list no longer has
+//! lines of the account -> scopes, token -> page, page, ... -> what the list no longer has -> list of lines
 //! ```
 //!
 //! Every write is conditional on what was read, and a repeat finds what the first one wrote. So a run that ended early leaves a
@@ -9,10 +10,14 @@
 
 use std::collections::BTreeSet;
 
+use domain::settings::reported::{LineState, Synced};
 use domain::settings::template::{Change, Judged, Listed, Reading, TemplateName, Unkept};
 use domain::{BusinessAccountId, Secret, Template, TemplateScope, Timestamp, WorkspaceId};
 use provider::{ListedLine, NotRead, TemplateClient};
 use store::{RetryTime, Store, StoreError, TemplateOwner};
+
+pub use crate::mode::Mode;
+use crate::reported::{change_account, record_lines};
 
 /// A business account of which at least one line is here.
 #[derive(Clone, Debug)]
@@ -25,15 +30,6 @@ pub struct Account {
     token: Secret,
 }
 
-/// Whether a run writes what it finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// It writes.
-    Record,
-    /// It writes nothing, and says what it would write.
-    DryRun,
-}
-
 /// A run over the list of an account.
 pub struct Run<'a> {
     store: &'a Store,
@@ -41,11 +37,19 @@ pub struct Run<'a> {
     account: Account,
     creates_in: Vec<TemplateScope>,
     mode: Mode,
-    began: Timestamp,
-    /// The cursor of the next page.
-    after: Option<String>,
-    seen: BTreeSet<TemplateName>,
+    progress: Progress,
     state: State,
+}
+
+/// Where a run stands between two pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// When the run began.
+    pub began: Timestamp,
+    /// The cursor of the next page. `None` for the first page.
+    pub after: Option<String>,
+    /// The names on the pages so far. `None` if they are no longer kept: then the end of the list marks no template as deleted.
+    pub seen: Option<BTreeSet<TemplateName>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,6 +70,8 @@ pub struct Step {
     pub unkept: Vec<Unkept>,
     /// Templates whose status is a word that is not known, with the word. Their state stays as it was.
     pub unknown: Vec<(TemplateName, String)>,
+    /// The lines of which something else is known, or would be, in each workspace.
+    pub lines: Vec<LineState>,
 }
 
 /// Why a run ended early.
@@ -115,26 +121,60 @@ impl<'a> Run<'a> {
         creates_in: Vec<TemplateScope>,
         mode: Mode,
     ) -> Self {
-        let (began, after, seen) = (store.now(), None, BTreeSet::new());
-        Self { store, client, account, creates_in, mode, began, after, seen, state: State::Reading }
+        let progress = Progress { began: store.now(), after: None, seen: Some(BTreeSet::new()) };
+        Self { store, client, account, creates_in, mode, progress, state: State::Reading }
     }
 
-    /// Reads and records the next page; after the last page, what the list no longer has. `None` if everything is done.
+    /// A run that goes on where another one stood.
+    #[must_use]
+    pub fn resumed(self, progress: Progress) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// Where the run stands, if it has not read the last page.
+    pub fn progress(&self) -> Option<&Progress> {
+        (self.state == State::Reading).then_some(&self.progress)
+    }
+
+    /// Reads and records the next page; after the last page, what the list no longer has, and the list of lines. `None` if everything
+    /// is done. If the provider refuses, the account's state says so.
     pub async fn step(&mut self) -> Result<Option<Step>, NotSynced> {
-        match self.state {
-            State::Reading => self.page().await.map(Some),
-            State::AtEnd => {
-                let changes = self.absent().await?;
-                self.state = State::Done;
-                Ok(Some(Step { changes, ..Step::default() }))
-            }
-            State::Done => Ok(None),
+        let step = match self.state {
+            State::Reading => self.page().await,
+            State::AtEnd => self.end().await,
+            State::Done => return Ok(None),
+        };
+        if let Err(NotSynced::Provider(error @ (NotRead::Refused { .. } | NotRead::Gone))) = &step {
+            self.ended(Some(error.to_string())).await?;
         }
+        step.map(Some)
+    }
+
+    async fn end(&mut self) -> Result<Step, NotSynced> {
+        let changes = self.absent().await?;
+        let at = self.store.now();
+        let listed = self.account.lines(self.client).await?;
+        let Account { id, workspaces, .. } = &self.account;
+        let lines = record_lines(self.store, workspaces, id, &listed, (at, self.mode)).await?;
+        self.ended(None).await?;
+        self.state = State::Done;
+        Ok(Step { changes, lines, ..Step::default() })
+    }
+
+    /// Records that the run ended, with an error if it ended early.
+    async fn ended(&self, error: Option<String>) -> Result<(), StoreError> {
+        if self.mode == Mode::DryRun {
+            return Ok(());
+        }
+        let (Account { id, workspaces, .. }, now) = (&self.account, self.store.now());
+        let synced = Synced { at: now, error };
+        change_account(self.store, workspaces, id, |known| known.after_sync(synced.clone(), now)).await
     }
 
     async fn page(&mut self) -> Result<Step, NotSynced> {
         let at = self.store.now();
-        let page = self.client.page(&self.account.id, &self.account.token, self.after.as_deref()).await?;
+        let after = self.progress.after.as_deref();
+        let page = self.client.page(&self.account.id, &self.account.token, after).await?;
         let reading = Reading { account: self.account.id.clone(), at, creates_in: self.creates_in.clone() };
         let unknown = unknown_statuses(&self.account.id, &page.templates);
         let mut step = Step { listed: page.templates.len(), unknown, ..Step::default() };
@@ -144,19 +184,22 @@ impl<'a> Run<'a> {
             step.changes.extend(changes);
             step.unkept.extend(unkept);
         }
-        self.seen.extend(page.templates.iter().map(Listed::template_name));
+        if let Some(seen) = &mut self.progress.seen {
+            seen.extend(page.templates.iter().map(Listed::template_name));
+        }
         self.state = if page.next.is_some() { State::Reading } else { State::AtEnd };
-        self.after = page.next;
+        self.progress.after = page.next;
         Ok(step)
     }
 
     async fn absent(&self) -> Result<Vec<Change>, StoreError> {
-        let (account, at) = (self.account.id.clone(), self.began);
+        let Some(seen) = &self.progress.seen else { return Ok(vec![]) };
+        let (account, at) = (self.account.id.clone(), self.progress.began);
         let reading = Reading { account, at, creates_in: vec![] };
         let mut changes = vec![];
         for scope in self.account.scopes() {
             for template in self.store.templates_of(scope).await? {
-                let next = |template: &Template| reading.absent(template, &self.seen);
+                let next = |template: &Template| reading.absent(template, seen);
                 changes.extend(replaced(self.store, template, next, self.mode).await?);
             }
         }
@@ -197,7 +240,7 @@ pub(crate) async fn read_one(
     let (reading, listed) = (Reading { account: account.id.clone(), at, creates_in }, [listed]);
     let unknown = unknown_statuses(&account.id, &listed);
     let Judged { changes, unkept } = record(store, &reading, account, &listed, Mode::Record).await?;
-    Ok(Some(Step { listed: 1, changes, unkept, unknown }))
+    Ok(Some(Step { listed: 1, changes, unkept, unknown, lines: vec![] }))
 }
 
 /// Records what a chunk of the list means: judges it, writes, and judges again what somebody else changed in between.

@@ -160,7 +160,7 @@ async fn decide(
                 Decided::Status(status) => {
                     template.decided(account, AccountState::of(status, at, SaidBy::Provider))
                 }
-                Decided::Category(category) => Ok(template.in_category(category)),
+                Decided::Category(category) => Ok(template.in_category(category, at)),
             };
             record(store, template, next, event).await?;
         }

@@ -20,10 +20,12 @@ pub use deliveries::{
 };
 pub use received::{CardView, ContentView, OrderItemView, ProviderErrorView, ReferredProductView};
 pub use reported::{
-    AccountReportView, LineStateView, NoticeView, RestrictionView, account_report, line_state,
+    AccountReportView, AccountView, BrandView, BrandsView, LineStateView, LineView, LinesView, NoticeView,
+    RestrictionView, account_report, brand, line, line_state,
 };
 pub use template::{
-    ProblemView, TemplatePreviewView, TemplateView, TemplatesView, template, template_preview,
+    ProblemView, TemplatePreviewView, TemplateUpdatedView, TemplateView, TemplatesView, template,
+    template_preview, template_updated,
 };
 pub use template_content::TemplateContentView;
 pub use webhooks::{
@@ -41,8 +43,8 @@ use domain::contact::conflict::Conflict;
 use domain::lead::NotRetried;
 use domain::media::Declared;
 use domain::message::received::{Extras, Raw};
-use domain::message::summary::Tally;
-use domain::message::{Content, Pricing, PricingWord};
+use domain::message::summary::{Direction, Tally};
+use domain::message::{Content, Pricing, PricingWord, SentBy};
 use domain::person::erasure::{ContactPreview, Preview};
 use domain::sending::{PartError, in_words};
 use domain::webhook::pace::Pace;
@@ -403,7 +405,7 @@ views! {
         raw_truncated: bool = raw_of(message).is_some_and(Raw::is_cut),
         media_ids: Vec<String> = message.files().iter().map(|file| file.media.to_string()).collect(),
         reply_to_message_id: Option<String> = message.reply_to.map(|id| id.to_string()),
-        enable_external_broadcast: bool = message.is_broadcast(),
+        enable_external_broadcast: bool = message.direction() == Direction::Outbound,
         status: &'static str = message.shown_status(),
         parts: Vec<PartView<'a>> = message.parts.iter().map(part).collect(),
         created_at: String = message.created_at.to_string(),
@@ -419,8 +421,8 @@ views! {
         #[serde(rename = "type")]
         sender_type: &'static str = message.sent_by.as_str(),
         contact_id: Option<String> = match &message.content {
-            Content::Received(received) => Some(received.contact.to_string()),
-            Content::Written { .. } | Content::Template(_) => None,
+            Content::Received(received) if message.sent_by == SentBy::Customer => Some(received.contact.to_string()),
+            Content::Received(_) | Content::Written { .. } | Content::Template(_) => None,
         },
     }
 

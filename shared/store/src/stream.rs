@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use domain::contact::conflict::Conflict;
 use domain::settings::reported::{AccountReport, LineState};
 use domain::{
-    Choices, Contact, ContactId, Conversation, ConversationId, LaneId, Lead, MediaId, Message, Timestamp,
-    WebhookEndpoint, WorkspaceId,
+    Choices, Contact, ContactId, Conversation, ConversationId, LaneId, Lead, MediaId, Message, Template,
+    Timestamp, WebhookEndpoint, WorkspaceId,
 };
 
 use crate::contacts::choices::{KIND as CHOICES, choices};
@@ -21,6 +21,7 @@ use crate::lanes::lead::lead;
 use crate::lanes::person::{ERASURE, MERGE, asked};
 use crate::messages::row::message;
 use crate::settings::reported::{ACCOUNT_REPORT, LINE_STATE};
+use crate::settings::templates::TEMPLATE;
 use crate::webhooks::endpoints::KIND as ENDPOINT;
 use crate::{StoreError, keys};
 
@@ -51,6 +52,8 @@ pub enum Image {
     LineState(Box<LineState>),
     /// What the provider says about a business account.
     AccountReport(Box<AccountReport>),
+    /// The row of a message template.
+    Template(Box<Template>),
     /// What is left of a contact that became part of this one, and when it did.
     Merged(ContactId, Timestamp),
 }
@@ -77,6 +80,7 @@ impl Image {
             "message" => Ok(Some(Self::Message(message(item)?))),
             "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),
             ERASURE | MERGE => Ok(asked(item)?.map(Self::Asked)),
+            TEMPLATE => Ok(Some(Self::Template(Box::new(read(item)?)))),
             ENDPOINT => Ok(Some(Self::Endpoint(Box::new(read(item)?)))),
             LINE_STATE => Ok(Some(Self::LineState(Box::new(read(item)?)))),
             ACCOUNT_REPORT => Ok(Some(Self::AccountReport(Box::new(read(item)?)))),

@@ -51,7 +51,7 @@ from messaging_client.api.lead_capture import (
 )
 from messaging_client.api.leads import get_lead, list_leads, retry_lead, retry_leads
 from messaging_client.api.messages import create_message, get_message, list_messages
-from messaging_client.api.settings import get_onboarding, list_custom_attributes, set_onboarding
+from messaging_client.api.settings import get_onboarding, list_brands, list_custom_attributes, list_lines, set_onboarding
 from messaging_client.api.templates import get_template, list_templates, preview_template
 from messaging_client.api.users import (
     create_team,
@@ -95,6 +95,7 @@ from messaging_client.models import (
     ApiKeyUpdate,
     AuditAction,
     AuditLogPage,
+    BrandList,
     CampaignLeadAccepted,
     CampaignLeadRequest,
     CampaignLeadRequestConsent,
@@ -131,6 +132,7 @@ from messaging_client.models import (
     LeadRetriesStatesItem,
     LeadRetry,
     LeadState,
+    LineList,
     ListEventsInclude,
     Merge,
     MergeRequest,
@@ -298,6 +300,11 @@ def main() -> None:
     same = OnboardingUpdate(onboarding.override, onboarding.sequence)
     put = set_onboarding.sync_detailed(workspace, client=client, body=same, if_match=present.headers["ETag"])
     assert parsed("setOnboarding", put, 200, Onboarding) == onboarding
+
+    brands = parsed("listBrands", list_brands.sync_detailed(workspace, client=client), 200, BrandList).brands
+    lines = parsed("listLines", list_lines.sync_detailed(workspace, client=client), 200, LineList).lines
+    assert {line.brand_id for line in lines} <= {brand.id for brand in brands}, lines
+    assert [line.account.sync_error for line in lines] == [None] * len(lines), lines
 
     user = get_user.sync_detailed(workspace, uuid.UUID(stack["userId"]), client=client)
     assert parsed("getUser", user, 200, InternalUser).email == stack["email"]

@@ -92,6 +92,11 @@ async function main(): Promise<void> {
     body: onboarding,
   });
   if (printed("setOnboarding", sameOnboarding, 200).override !== onboarding.override) throw new Error("the same onboarding is expected");
+  const brands = await client.GET("/service/api/v1/workspaces/{workspaceId}/settings/brands", { params: { path: workspace } });
+  const brandIds = printed("listBrands", brands, 200).brands.map((brand) => brand.id);
+  const lines = await client.GET("/service/api/v1/workspaces/{workspaceId}/settings/lines", { params: { path: workspace } });
+  const foreign = printed("listLines", lines, 200).lines.filter((line) => !brandIds.includes(line.brandId));
+  if (foreign.length > 0) throw new Error("each line has a brand of the list");
 
   const user = await client.GET("/service/api/v1/workspaces/{workspaceId}/users/{userId}", {
     params: { path: { ...workspace, userId: stack.userId } },

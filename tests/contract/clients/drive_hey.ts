@@ -78,6 +78,10 @@ async function main(): Promise<void> {
   const onboardingTag = shownOnboarding.response.headers.get("ETag") ?? "";
   const sameOnboarding = await api.setOnboarding({ client, path: workspace, headers: { "If-Match": onboardingTag }, body: onboarding });
   if (printed("setOnboarding", sameOnboarding, 200).override !== onboarding.override) throw new Error("the same onboarding is expected");
+  const { brands } = printed("listBrands", await api.listBrands({ client, path: workspace }), 200);
+  const { lines } = printed("listLines", await api.listLines({ client, path: workspace }), 200);
+  const foreign = lines.filter((line) => !brands.some((brand) => brand.id === line.brandId));
+  if (foreign.length > 0) throw new Error("each line has a brand of the list");
 
   const user = await api.getUser({ client, path: { ...workspace, userId: stack.userId } });
   if (printed("getUser", user, 200).email !== stack.email) throw new Error("another user is expected");

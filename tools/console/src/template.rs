@@ -56,11 +56,12 @@ pub(crate) enum Verb {
     /// Requests that name a deleted template are refused, and messages that are still to be sent with it fail with
     /// NO_TEMPLATE.
     Delete(OneTemplate),
-    /// Read the templates of a business account from the provider.
+    /// Read the templates and lines of a business account from the provider.
     ///
     /// A template changes wherever it stands: in the platform and in each workspace with a line of the account. One that stands
     /// nowhere is created. Sources of values stay, and new places are CALLER. A template that the provider no longer lists
-    /// becomes DELETED and stays here until `template prune`. A second run changes nothing.
+    /// becomes DELETED and stays here until `template prune`. What the provider says of lines is kept for `GET /settings/lines`. A
+    /// second run changes nothing. The service does the same each day.
     Sync(Sync),
     /// Delete the templates of a scope that no account has any more.
     ///
@@ -148,7 +149,8 @@ impl Verb {
             }
             Self::SetSource { one, sources } => {
                 let sources: Sources = sources.into_iter().collect();
-                view(&one.change(console, |template| template.with_sources(&sources)).await?).into()
+                let now = console.store.now();
+                view(&one.change(console, |template| template.with_sources(&sources, now)).await?).into()
             }
             Self::Delete(one) => one.delete(console).await?.into(),
             Self::Sync(sync) => sync.run(console).await?,

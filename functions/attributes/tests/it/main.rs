@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
+mod lines;
+
 use domain::{AttributeDefinition, AttributeType};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World, trips};

@@ -8,7 +8,7 @@ use harness::{assert_described, assert_routed};
 
 use crate::{Attributes, code};
 
-const FILES: [&str; 3] = ["list", "onboarding", "set-onboarding"];
+const FILES: [&str; 5] = ["list", "brands", "lines", "onboarding", "set-onboarding"];
 
 #[test]
 fn openapi_describes_these_routes_with_their_scopes() {

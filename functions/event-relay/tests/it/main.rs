@@ -14,6 +14,7 @@ mod opt_outs;
 mod outages;
 mod partial_failures;
 mod reported;
+mod templates;
 
 use std::time::Duration;
 

@@ -58,7 +58,7 @@ impl Site {
         assert!(self.store().put_line_state(&line.told(&news, self.store().now()).unwrap()).await.unwrap());
     }
 
-    fn count_of(&self, name: &str) -> u64 {
+    pub(crate) fn count_of(&self, name: &str) -> u64 {
         self.counted.values().get(name).map_or(0, |values| values.iter().sum())
     }
 }

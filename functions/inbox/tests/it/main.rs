@@ -6,6 +6,8 @@
 mod accounts;
 mod bodies;
 mod corrections;
+mod daily;
+mod echoes;
 mod files;
 mod kinds;
 mod media;

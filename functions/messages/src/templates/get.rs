@@ -2,8 +2,6 @@ use domain::TemplateId;
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, Resource, view};
 
-use super::accounts_of;
-
 /// GET /templates/{templateId}: one round trip; two if the lines changed since the process remembered them.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
@@ -13,5 +11,5 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
 
     let read = call.store().template_read(call.workspace(), id, None, &[]).await?;
     let template = read.template.ok_or(ApiError::NotFound(Resource::Template))?;
-    Reply::resource(&view::template(&template, &accounts_of(&read.lines, None)), 0)
+    Reply::resource(&view::template(&template, &read.lines.accounts(None)), 0)
 }

@@ -3,8 +3,6 @@ use edge::form::Form;
 use edge::{ApiError, Call, Reply, view};
 use futures::future::try_join;
 
-use super::accounts_of;
-
 /// GET /templates: two round trips; three if the lines changed since the process remembered them.
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
@@ -31,7 +29,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let (store, workspace) = (call.store(), call.workspace());
     let page = async { Ok(store.templates_page(workspace, page_size, after.as_deref()).await?) };
     let ((page, lines), ()) = try_join(page, cursors.warm()).await?;
-    let accounts = accounts_of(&lines, wanted.channel.as_ref());
+    let accounts = lines.accounts(wanted.channel.as_ref());
     // A page is filtered after it is read. So it may be short, and still have a next page.
     let found = page.items.iter().filter(|template| wanted.includes(template, &accounts));
     let templates = found.map(|template| view::template(template, &accounts)).collect();

@@ -11,7 +11,6 @@ use edge::{ApiError, Call, Reply, Resource, template, view};
 use futures::future::try_join_all;
 use store::Bucket;
 
-use super::accounts_of;
 use crate::create::files_of;
 use crate::messages::Messages;
 
@@ -35,7 +34,7 @@ pub(crate) async fn preview(messages: &Messages, call: &Call<'_>) -> Result<Repl
         }
         (_, contact) => contact,
     };
-    let accounts = accounts_of(&read.lines, wanted.channel.as_ref());
+    let accounts = read.lines.accounts(wanted.channel.as_ref());
     if let (Some(_), true) = (&wanted.channel, accounts.is_empty()) {
         return Err(Refused::UnknownLine { channel: wanted.channel, brand: None }.into());
     }

@@ -98,6 +98,7 @@ fn template() -> Template {
             .collect(),
         taken_from: None,
         created_at: NOW,
+        updated_at: NOW,
         version: 1,
     }
 }

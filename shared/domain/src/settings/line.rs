@@ -1,5 +1,7 @@
 //! Lines and brands: the provider's numbers that reach participants, and the senders' identities.
 
+use std::collections::BTreeSet;
+
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, WorkspaceId};
 use crate::refused::Refused;
 use crate::secret::Secret;
@@ -137,6 +139,12 @@ pub struct Lines {
 impl Lines {
     /// The greatest number of lines, and of brands, in a workspace.
     pub const MAX: usize = 50;
+
+    /// The accounts of the lines, or of the line with this id. A tenant sees the status of a template for these only.
+    pub fn accounts(&self, channel: Option<&ChannelId>) -> Vec<&BusinessAccountId> {
+        let wanted = self.lines.iter().filter(|line| channel.is_none_or(|channel| line.channel == *channel));
+        wanted.map(|line| &line.business_account).collect::<BTreeSet<_>>().into_iter().collect()
+    }
 
     /// The line and the brand for an input's `providerChannelId` and `brandId`. The line is the given one,
     /// otherwise the brand's, otherwise the workspace's default. The brand is the given one, otherwise the

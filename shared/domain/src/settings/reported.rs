@@ -129,6 +129,15 @@ pub struct Restrictions {
     pub list: Vec<Restriction>,
 }
 
+/// The last reading of an account's templates and lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Synced {
+    /// When it ended.
+    pub at: Timestamp,
+    /// Why it ended early. `None` if it read everything.
+    pub error: Option<String>,
+}
+
 /// What the provider said at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News<Fact> {
@@ -174,6 +183,8 @@ pub struct AccountReport {
     pub restrictions: Option<Restrictions>,
     /// What happened last.
     pub notice: Option<Notice>,
+    /// The last reading. `None` if there was none.
+    pub synced: Option<Synced>,
     /// When the row was written.
     pub updated_at: Timestamp,
     /// Increases by one with each write.
@@ -230,7 +241,8 @@ impl AccountReport {
     /// The state of an account of which nothing is known. It is not stored.
     pub fn unknown(workspace_id: WorkspaceId, id: BusinessAccountId) -> Self {
         let (facts, updated_at) = (BTreeMap::new(), Timestamp::from_millis(0));
-        Self { workspace_id, id, facts, restrictions: None, notice: None, updated_at, version: 0 }
+        let (restrictions, notice, synced) = (None, None, None);
+        Self { workspace_id, id, facts, restrictions, notice, synced, updated_at, version: 0 }
     }
 
     /// The next version of the state. `None` if the news are not newer than what is known.
@@ -248,6 +260,14 @@ impl AccountReport {
     /// What is known of one thing.
     pub fn fact(&self, fact: AccountFact) -> Option<&str> {
         self.facts.get(&fact).map(|said| said.value.as_str())
+    }
+
+    /// The next version of the state after a reading of the account's templates and lines. `None` if a newer one is known, or this one.
+    pub fn after_sync(&self, synced: Synced, now: Timestamp) -> Option<Self> {
+        let is_newer = self.synced.as_ref().is_none_or(|known| known.at < synced.at);
+        let next =
+            || Self { synced: Some(synced), updated_at: now, version: self.version + 1, ..self.clone() };
+        is_newer.then(next)
     }
 
     /// What the account may not do.

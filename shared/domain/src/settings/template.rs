@@ -16,6 +16,8 @@ pub use sync::{Change, ChangeKind, Judged, Listed, Reading, TemplateName, Unkept
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use uuid::Uuid;
+
 use crate::ids::{BusinessAccountId, Ids, TemplateId, WorkspaceId};
 use crate::settings::line::Provider;
 use crate::text::Unfit;
@@ -56,6 +58,8 @@ pub struct Template {
     pub taken_from: Option<BusinessAccountId>,
     /// When the template was created.
     pub created_at: Timestamp,
+    /// When the template changed last. For the provider's news, the time that the provider gives.
+    pub updated_at: Timestamp,
     /// Increases by one with each change.
     pub version: u64,
 }
@@ -104,6 +108,7 @@ impl Template {
             states: wanted.approved_by.into_iter().map(|account| (account, approved.clone())).collect(),
             taken_from: None,
             created_at: now,
+            updated_at: now,
             version: 1,
         })
     }
@@ -165,7 +170,7 @@ impl Template {
         }
         let status = if approved { TemplateStatus::Approved } else { TemplateStatus::Rejected };
         let at = known.map_or(now, |known| now.max(known.at));
-        self.with_state(account, AccountState::of(status, at, SaidBy::Operator)).map(Some)
+        self.with_state(account, AccountState::of(status, at, SaidBy::Operator), now).map(Some)
     }
 
     /// The template after news about its status for an account. `None` if newer news are known, or the same. What is known
@@ -180,7 +185,7 @@ impl Template {
         if known.is_some_and(|known| order(known) >= order(&news)) {
             return Ok(None);
         }
-        let known = known.cloned();
+        let (known, at) = (known.cloned(), news.at);
         let known = known.as_ref();
         let next = AccountState {
             meta_id: news.meta_id.or_else(|| known?.meta_id.clone()),
@@ -189,29 +194,47 @@ impl Template {
             shape: news.shape.or_else(|| known?.shape.clone()),
             ..news
         };
-        self.with_state(account, next).map(Some)
+        self.with_state(account, next, at).map(Some)
     }
 
-    fn with_state(&self, account: &BusinessAccountId, state: AccountState) -> Result<Self, TemplateUnfit> {
-        let mut next = Self { version: self.version + 1, ..self.clone() };
+    fn with_state(
+        &self,
+        account: &BusinessAccountId,
+        state: AccountState,
+        at: Timestamp,
+    ) -> Result<Self, TemplateUnfit> {
+        let mut next = self.next_at(at);
         next.states.insert(account.clone(), state);
         check_accounts(next.states.len())?;
         Ok(next)
     }
 
+    /// The next version, which changes at this time.
+    fn next_at(&self, at: Timestamp) -> Self {
+        Self { updated_at: at.max(self.updated_at), version: self.version + 1, ..self.clone() }
+    }
+
     /// The template in another category. `None` if it is in this one.
-    pub fn in_category(&self, category: TemplateCategory) -> Option<Self> {
-        let next = || Self { category: Some(category), version: self.version + 1, ..self.clone() };
+    pub fn in_category(&self, category: TemplateCategory, at: Timestamp) -> Option<Self> {
+        let next = || Self { category: Some(category), ..self.next_at(at) };
         (self.category != Some(category)).then(next)
     }
 
     /// The template whose slots have these sources. The others keep theirs. `None` if nothing changes.
-    pub fn with_sources(&self, sources: &Sources) -> Result<Option<Self>, TemplateUnfit> {
+    pub fn with_sources(&self, sources: &Sources, now: Timestamp) -> Result<Option<Self>, TemplateUnfit> {
         check_sources(&self.form, sources)?;
-        let mut next = Self { version: self.version + 1, ..self.clone() };
+        let mut next = self.next_at(now);
         next.sources.extend(sources.clone());
         next.sources.retain(|_, source| *source != Source::Caller);
         Ok((next.sources != self.sources).then_some(next))
+    }
+
+    /// What events about the template are about, in this workspace: a template of the platform is another entity in each workspace.
+    pub fn entity(&self, workspace: WorkspaceId) -> Uuid {
+        match self.scope {
+            TemplateScope::Workspace(_) => *self.id.as_uuid(),
+            TemplateScope::Platform => Uuid::new_v5(self.id.as_uuid(), workspace.as_uuid().as_bytes()),
+        }
     }
 
     /// The source of a slot.

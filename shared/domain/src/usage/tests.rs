@@ -145,6 +145,7 @@ fn a_template_is_used_by_the_workspaces_settings_and_the_platforms_by_its_approv
             .collect(),
         taken_from: None,
         created_at: NOW,
+        updated_at: NOW,
         version: 1,
     };
     let plain = Workspace::new(workspace(), "Aster", NOW).unwrap();

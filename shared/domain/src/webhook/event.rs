@@ -51,6 +51,8 @@ pub enum EventType {
     LeadSent,
     /// A lead's first message could not be sent.
     LeadFailed,
+    /// A message template changed.
+    TemplateUpdated,
     /// What the provider says of a line changed.
     LineUpdated,
     /// What the provider says of a business account changed.
@@ -84,6 +86,7 @@ words!(
         LeadAccepted: "lead.accepted",
         LeadSent: "lead.sent",
         LeadFailed: "lead.failed",
+        TemplateUpdated: "template.updated",
         LineUpdated: "line.updated",
         AccountUpdated: "account.updated",
         WebhookEndpointDisabled: "webhook.endpoint_disabled",
@@ -113,6 +116,7 @@ impl EventType {
             Self::LeadAccepted => "lead_acceptances",
             Self::LeadSent => "lead_sends",
             Self::LeadFailed => "lead_failures",
+            Self::TemplateUpdated => "template_updates",
             Self::LineUpdated => "line_updates",
             Self::AccountUpdated => "account_updates",
             Self::WebhookEndpointDisabled | Self::WebhookEndpointFailing => "webhook_endpoint_updates",

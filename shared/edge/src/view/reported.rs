@@ -3,6 +3,7 @@
 use domain::settings::reported::{
     AccountFact, AccountReport, AccountStatus, LineFact, LineState, Notice, Restriction,
 };
+use domain::{Brand, ChannelId, Line, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -35,6 +36,54 @@ pub struct AccountReportView<'a> {
     notice: Option<NoticeView<'a>>,
 }
 
+/// The lines of a workspace.
+#[derive(Debug, Serialize)]
+pub struct LinesView<'a> {
+    /// The lines, oldest first.
+    pub lines: Vec<LineView<'a>>,
+}
+
+/// A line of a workspace.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LineView<'a> {
+    #[serde(flatten)]
+    state: LineStateView<'a>,
+    name: Option<&'a str>,
+    brand_id: &'a str,
+    is_default: bool,
+    throttled_until: Option<String>,
+    account: AccountView<'a>,
+    created_at: String,
+}
+
+/// A business account, and when its templates and lines were read.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountView<'a> {
+    #[serde(flatten)]
+    report: AccountReportView<'a>,
+    synced_at: Option<String>,
+    sync_error: Option<&'a str>,
+}
+
+/// The brands of a workspace.
+#[derive(Debug, Serialize)]
+pub struct BrandsView<'a> {
+    /// The brands, oldest first.
+    pub brands: Vec<BrandView<'a>>,
+}
+
+/// A brand of a workspace.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BrandView<'a> {
+    id: &'a str,
+    name: &'a str,
+    provider_channel_id: Option<&'a str>,
+    created_at: String,
+}
+
 /// What an account may not do.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,6 +102,40 @@ pub struct NoticeView<'a> {
     at: String,
     raw: Value,
     raw_truncated: bool,
+}
+
+/// A line of a workspace.
+pub fn line<'a>(
+    line: &'a Line,
+    state: &'a LineState,
+    account: &'a AccountReport,
+    default: Option<&ChannelId>,
+    throttled_until: Option<Timestamp>,
+) -> LineView<'a> {
+    let synced = account.synced.as_ref();
+    LineView {
+        state: line_state(state),
+        name: line.name.as_deref(),
+        brand_id: line.brand.as_str(),
+        is_default: default == Some(&line.channel),
+        throttled_until: throttled_until.map(|until| until.to_string()),
+        account: AccountView {
+            report: account_report(account),
+            synced_at: synced.map(|synced| synced.at.to_string()),
+            sync_error: synced.and_then(|synced| synced.error.as_deref()),
+        },
+        created_at: line.created_at.to_string(),
+    }
+}
+
+/// A brand of a workspace.
+pub fn brand(brand: &Brand) -> BrandView<'_> {
+    BrandView {
+        id: brand.id.as_str(),
+        name: &brand.name,
+        provider_channel_id: brand.line.as_ref().map(ChannelId::as_str),
+        created_at: brand.created_at.to_string(),
+    }
 }
 
 /// What the provider says about a line.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use domain::refused::{MediaFault, Refused};
 use domain::settings::template::{
-    Button, ButtonKind, Card, Fault, FaultKind, Filled, Filling, Form, Header, Sendable, Slot, Source,
-    Template,
+    Button, ButtonKind, Card, Change, Fault, FaultKind, Filled, Filling, Form, Header, Sendable, Slot,
+    Source, Template,
 };
 use domain::{BusinessAccountId, TemplateCategory, TemplateScope, TemplateStatus};
 use serde::Serialize;
@@ -101,6 +101,16 @@ struct StatusView<'a> {
     updated_at: Option<String>,
 }
 
+/// The payload of `template.updated`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TemplateUpdatedView<'a> {
+    #[serde(flatten)]
+    template: TemplateView<'a>,
+    business_account_id: Option<&'a str>,
+    previous_status: Option<&'static str>,
+}
+
 /// What a message of a template would say.
 #[derive(Debug, Serialize)]
 pub struct TemplatePreviewView {
@@ -176,6 +186,23 @@ pub fn template<'a>(template: &'a Template, accounts: &[&'a BusinessAccountId]) 
         parameters: template.form.slots().into_iter().map(|slot| parameter(template, slot)).collect(),
         statuses: accounts.iter().map(|account| status(template, account)).collect(),
         created_at: template.created_at.to_string(),
+    }
+}
+
+/// A template that changed, with its status for these accounts. If the status changed for one of them, the view names the first
+/// of those, and its status before.
+pub fn template_updated<'a>(
+    change: &'a Change,
+    accounts: &[&'a BusinessAccountId],
+) -> TemplateUpdatedView<'a> {
+    let differs = |account: &&&BusinessAccountId| change.previous_status(account) != change.status(account);
+    let account = accounts.iter().find(differs);
+    TemplateUpdatedView {
+        template: template(&change.after, accounts),
+        business_account_id: account.map(|account| account.as_str()),
+        previous_status: account
+            .and_then(|account| change.previous_status(account))
+            .map(TemplateStatus::as_str),
     }
 }
 

@@ -605,6 +605,7 @@ fn template() -> Template {
         states: [(account(), state)].into(),
         taken_from: None,
         created_at: moment(),
+        updated_at: moment(),
         version: 1,
     }
 }

@@ -3,12 +3,15 @@
 //! The row only saves calls. If it cannot be read or written, a send continues as if there were none, and
 //! gets the provider's own answer.
 
+use std::collections::BTreeMap;
+
 use domain::sending::End;
 use domain::{ChannelId, LineThrottle, Timestamp, WorkspaceId, error_chain};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::stored;
 use crate::dynamodb::item::{key, n};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -24,6 +27,24 @@ impl Store {
                 LineThrottle::default()
             }
         }
+    }
+
+    /// The lines that are throttled now, and until when. One round trip, none without lines.
+    pub async fn throttled_lines(
+        &self,
+        workspace: WorkspaceId,
+        channels: &[ChannelId],
+    ) -> Result<BTreeMap<ChannelId, Timestamp>, StoreError> {
+        let place = |channel| Place::of(Table::Limits, keys::line_throttle(workspace, channel));
+        let places: Vec<Place> = channels.iter().map(place).collect();
+        let mut rows = self.rows_at_eventually(&places).await?;
+        let mut throttled = BTreeMap::new();
+        for (channel, place) in channels.iter().zip(&places) {
+            let row: Option<ThrottleRow> = rows.read(place)?;
+            let until = row.map(|row| Timestamp::from_millis(row.throttled_until));
+            throttled.extend(until.filter(|until| *until > self.now()).map(|until| (channel.clone(), until)));
+        }
+        Ok(throttled)
     }
 
     async fn known_throttle(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use domain::raw::Raw;
 use domain::settings::reported::{
-    AccountFact, AccountReport, LineFact, LineState, Notice, Reported, Restriction, Restrictions,
+    AccountFact, AccountReport, LineFact, LineState, Notice, Reported, Restriction, Restrictions, Synced,
 };
 use domain::{BusinessAccountId, ChannelId, Line, Timestamp, WorkspaceId};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -107,6 +107,8 @@ struct AccountReportRow {
     restrictions: Option<Restrictions>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     notice: Option<Notice>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    synced: Option<Synced>,
     #[serde(with = "fields::text")]
     updated_at: Timestamp,
     version: u64,
@@ -140,6 +142,15 @@ struct RestrictionsField {
 }
 
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "Synced")]
+struct SyncedField {
+    #[serde(with = "fields::text")]
+    at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct NoticeField {
     #[serde(with = "fields::text")]
@@ -164,5 +175,5 @@ impl Stored for Notice {
 
 stored! {
     LineState = LineStateRow, AccountReport = AccountReportRow, Reported = ReportedField,
-    Restriction = RestrictionField, Restrictions = RestrictionsField,
+    Restriction = RestrictionField, Restrictions = RestrictionsField, Synced = SyncedField,
 }

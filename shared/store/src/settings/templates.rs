@@ -20,6 +20,9 @@ use crate::dynamodb::write::{Refusal, Transaction, TwoRoles, Write};
 use crate::settings::form_field::FormField;
 use crate::{Store, StoreError, Table, keys};
 
+/// The kind of the rows of templates.
+pub(crate) const TEMPLATE: &str = "template";
+
 impl Store {
     /// The named templates that the workspace may use: its own and the platform's. If an id is in both, its
     /// own wins. At most 50 ids, duplicates allowed. One round trip; none without ids.
@@ -233,7 +236,7 @@ struct VersionRow {
 }
 
 fn template_row(template: &Template) -> Result<Item, StoreError> {
-    row(keys::template(template.scope, template.id), "template", template)
+    row(keys::template(template.scope, template.id), TEMPLATE, template)
 }
 
 fn name_row(template: &Template) -> Result<Item, StoreError> {
@@ -275,6 +278,8 @@ struct TemplateRow {
     taken_from: Option<BusinessAccountId>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
     version: u64,
 }
 

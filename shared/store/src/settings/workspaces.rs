@@ -62,12 +62,18 @@ impl Store {
         Ok(refusals.iter().any(|refusal| refusal.is_of(&request)))
     }
 
+    /// The ids of all workspaces. One round trip for each megabyte of the list.
+    pub async fn listed_workspaces(&self) -> Result<Vec<WorkspaceId>, StoreError> {
+        let listed: Vec<ListedRow> = self.partition(Table::Workspaces, keys::workspace_list()).await?;
+        Ok(listed.into_iter().map(|listed| listed.id).collect())
+    }
+
     /// All workspaces in the list, oldest first. One round trip for each megabyte of the list, and one for the
     /// rows.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
-        let listed: Vec<ListedRow> = self.partition(Table::Workspaces, keys::workspace_list()).await?;
+        let listed = self.listed_workspaces().await?;
         let places: Vec<Place> =
-            listed.iter().map(|listed| Place::of(Table::Workspaces, keys::workspace(listed.id))).collect();
+            listed.iter().map(|id| Place::of(Table::Workspaces, keys::workspace(*id))).collect();
         let rows = self.rows_at(&places).await?.into_items();
         let mut workspaces: Vec<Workspace> = rows.map(read).collect::<Result<_, _>>()?;
         workspaces.sort_by_key(|workspace| (workspace.created_at, workspace.id));

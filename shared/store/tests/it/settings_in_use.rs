@@ -58,6 +58,7 @@ fn template(store: &Store, scope: TemplateScope) -> Template {
         states: [].into(),
         taken_from: None,
         created_at: TestClock::START,
+        updated_at: TestClock::START,
         version: 1,
     }
 }
@@ -183,7 +184,7 @@ async fn templates_of_both_scopes_are_changed_under_the_version_of_their_owner()
         let (name, language) = (&made.name, &made.language);
         assert_eq!(store.template_named(scope, name, language).await.unwrap().as_ref(), Some(&made));
         assert_eq!(store.template_named(scope, name, "en").await.unwrap(), None);
-        let changed = made.in_category(domain::TemplateCategory::Utility).unwrap();
+        let changed = made.in_category(domain::TemplateCategory::Utility, TestClock::START).unwrap();
         assert!(store.replace_template(&changed).await.unwrap());
         assert!(!store.delete_template(&seen, &changed).await.unwrap());
         let seen = owner().await;

@@ -132,6 +132,13 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_a
     let (mine_made, made) = (&made_of[0], &made_of[1]);
     let (conversation, message, media, contact, user, team, template, brand, agent, channel) = made;
     let (my_conversation, my_contact, my_template) = (&mine_made.0, &mine_made.3, &mine_made.6);
+    for (list, field, mine_one) in
+        [("brands", "id", &mine_made.7), ("lines", "providerChannelId", &mine_made.9)]
+    {
+        let shown = stack.api(Method::GET, &mine, &format!("/settings/{list}"), None).await;
+        let ids = shown.json[list].as_array().unwrap().iter().map(|one| one[field].as_str().unwrap());
+        assert_eq!(ids.collect::<Vec<_>>(), [mine_one], "{list}");
+    }
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11";
     // These have the length of the agent's, so that the responses have the same length.
     let (nobody, no_channel) = ("agent.xyz@example.com", "1066600009");

@@ -1,6 +1,7 @@
 //! `console template sync`
 
 use clap::Args;
+use domain::settings::reported::LineState;
 use domain::settings::template::{Change, ChangeKind, TemplateName, Unkept};
 use domain::{BusinessAccountId, TemplateScope, TemplateStatus};
 use inbox::sync::{Account, Mode, Run};
@@ -54,6 +55,7 @@ impl Sync {
                     done.changes.extend(step.changes);
                     done.unkept.extend(step.unkept);
                     done.unknown.extend(step.unknown);
+                    done.lines.extend(step.lines);
                 }
                 Ok(None) => break,
                 Err(error) => {
@@ -93,6 +95,8 @@ impl Sync {
             .lines("not kept", unkept.map(unkept_line))
             .json("unknownStatuses", unknown.clone().map(unknown_shown).collect::<Vec<_>>())
             .lines("unknown", unknown.map(unknown_line))
+            .json("lines", done.lines.iter().map(of_line).collect::<Vec<_>>())
+            .lines("lines", done.lines.iter().map(line_of_line))
     }
 }
 
@@ -117,6 +121,7 @@ struct Done {
     changes: Vec<Change>,
     unkept: Vec<Unkept>,
     unknown: Vec<(TemplateName, String)>,
+    lines: Vec<LineState>,
 }
 
 fn shown(change: &Change, account: &BusinessAccountId) -> Value {
@@ -172,4 +177,21 @@ fn unknown_shown(((name, language), status): &(TemplateName, String)) -> Value {
 
 fn unknown_line(((name, language), status): &(TemplateName, String)) -> String {
     format!("{name} {language}: {status}")
+}
+
+/// A line of which something else is known now.
+fn of_line(line: &LineState) -> Value {
+    let facts = line.facts.iter().map(|(fact, said)| (fact.as_str().to_owned(), json!(said.value)));
+    let ids = [
+        ("workspaceId", line.workspace_id.to_string()),
+        ("providerChannelId", line.channel.as_str().to_owned()),
+    ];
+    let ids = ids.into_iter().map(|(name, id)| (name.to_owned(), json!(id)));
+    Value::Object(ids.chain(facts).collect())
+}
+
+fn line_of_line(line: &LineState) -> String {
+    let facts: Vec<String> =
+        line.facts.iter().map(|(fact, said)| format!("{} {}", fact.as_str(), said.value)).collect();
+    format!("{} of workspace {}: {}", line.channel.as_str(), line.workspace_id, facts.join(", "))
 }

@@ -51,6 +51,7 @@ pub use webhooks::{Posted, SimulatedApp, WebhookState};
 ///
 /// The templates of an account can be registered: `PUT /templates/<business-account-id>`. Then a template that one of the account's
 /// lines sends is judged against them, and `GET /<version>/<account>/message_templates` and `GET /<version>/<template-id>` show them.
+/// `GET /<version>/<account>/phone_numbers` shows the lines.
 /// `POST /templates/<business-account-id>` changes one as somebody at Meta would. A line of no such account may send any template
 /// whose body takes values by their places.
 ///
@@ -220,9 +221,10 @@ impl Meta {
             [_version, account, "message_templates"] if asked.method == Method::GET => {
                 self.list_templates(asked, account)
             }
+            [_version, account, "phone_numbers"] if asked.method == Method::GET => self.list_lines(asked, account),
             [_version, id] if asked.method == Method::GET => self.look_up(asked, id),
             _ => refused(&Fault::INVALID.because(
-                "Unsupported request: the only paths are .../messages, .../message_templates, ids and files' URLs.",
+                "Unsupported request: the only paths are .../messages, .../message_templates, .../phone_numbers, ids and files' URLs.",
             )),
         }
     }
@@ -271,6 +273,13 @@ impl Meta {
         }
         let url = format!("{}{}", origin(asked), asked.uri.path());
         answered(self.templates.page(account, asked.uri.query().unwrap_or_default(), &url))
+    }
+
+    fn list_lines(&self, asked: &Asked, account: &str) -> React {
+        if !has_bearer_token(asked) {
+            return refused(&Fault::TOKEN.because("The access token is missing."));
+        }
+        answered(self.templates.lines(account, asked.uri.query().unwrap_or_default()))
     }
 
     fn download(&self, asked: &Asked) -> React {

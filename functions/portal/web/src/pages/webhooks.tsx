@@ -47,6 +47,7 @@ export const EVENT_TYPES = Object.keys({
   'lead.accepted': true,
   'lead.sent': true,
   'lead.failed': true,
+  'template.updated': true,
   'line.updated': true,
   'account.updated': true,
   'webhook.endpoint_disabled': true,

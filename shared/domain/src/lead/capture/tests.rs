@@ -314,6 +314,7 @@ fn template(approved: &[&str], asked: &[&str]) -> Template {
             .collect(),
         taken_from: None,
         created_at: NOW,
+        updated_at: NOW,
         version: 1,
     }
 }

@@ -60,6 +60,7 @@ fn template(n: u128, callers: &[&str], approved: &[u32]) -> Template {
             .collect(),
         taken_from: None,
         created_at: Timestamp::from_millis(0),
+        updated_at: Timestamp::from_millis(0),
         version: 1,
     }
 }

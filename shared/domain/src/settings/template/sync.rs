@@ -117,6 +117,29 @@ impl Change {
         }
     }
 
+    /// The accounts for which the change shows: those whose state differs, or all if the template is new or differs itself.
+    pub fn accounts(&self) -> Vec<&BusinessAccountId> {
+        let Some(before) = &self.before else { return self.after.states.keys().collect() };
+        let is_other = self.is_other();
+        let shown = |of: &Template, account: &BusinessAccountId| {
+            let state = of.states.get(account);
+            let said = state.map(|state| (state.quality.clone(), state.category, state.reason.clone()));
+            (of.status(account), said)
+        };
+        let differs = |account: &&BusinessAccountId| shown(before, account) != shown(&self.after, account);
+        self.after.states.keys().filter(|account| is_other || differs(account)).collect()
+    }
+
+    /// Whether the change shows: the template is new, its state for an account differs, or it differs itself.
+    pub fn shows(&self) -> bool {
+        self.is_other() || !self.accounts().is_empty()
+    }
+
+    fn is_other(&self) -> bool {
+        let said = |of: &Template| (of.form.clone(), of.category, of.sources.clone());
+        self.before.as_ref().is_none_or(|before| said(before) != said(&self.after))
+    }
+
     /// The status for this account.
     pub fn status(&self, account: &BusinessAccountId) -> Option<TemplateStatus> {
         self.after.status(account)
@@ -189,7 +212,7 @@ impl Reading {
         if !was_listed || !is_newer || known.status == TemplateStatus::Deleted {
             return None;
         }
-        let mut after = Template { version: template.version + 1, ..template.clone() };
+        let mut after = template.next_at(self.at);
         let state =
             AccountState { status: TemplateStatus::Deleted, at: self.at, by: SaidBy::Sync, ..known.clone() };
         after.states.insert(self.account.clone(), state);
@@ -218,6 +241,7 @@ impl Reading {
             states: state.map(|state| (self.account.clone(), state)).into_iter().collect(),
             taken_from: Some(self.account.clone()),
             created_at: now,
+            updated_at: now,
             version: 1,
         })
     }
@@ -255,8 +279,8 @@ impl Template {
             next.taken_from = Some(account.clone());
             next.category = listed.category.or(self.category);
         }
-        next.version += u64::from(next != *self);
-        Ok((next != *self).then_some(next))
+        let Self { updated_at, version, .. } = self.next_at(at);
+        Ok((next != *self).then_some(Self { updated_at, version, ..next }))
     }
 
     /// Whether every account that had the template has it no more.

@@ -64,6 +64,7 @@ fn a_new_template_has_the_requested_fields() {
         states: BTreeMap::new(),
         taken_from: None,
         created_at: NOW,
+        updated_at: NOW,
         version: 1,
     };
     assert_eq!(template, expected);
@@ -242,23 +243,26 @@ fn each_status_means_what_the_provider_does() {
 #[test]
 fn sources_belong_to_slots_by_name() {
     let template = made(with(vec![caller("a"), caller("b")])).unwrap();
-    let fixed = Source::Fixed(ParameterValue::parse("x").unwrap());
-    let next = template.with_sources(&[("b".to_owned(), fixed.clone())].into()).unwrap().unwrap();
+    let (fixed, later) =
+        (Source::Fixed(ParameterValue::parse("x").unwrap()), Timestamp::from_millis(NOW.as_millis() + 1));
+    let next = template.with_sources(&[("b".to_owned(), fixed.clone())].into(), later).unwrap().unwrap();
     assert_eq!((next.caller_parameters(), next.source("b")), (vec!["a".to_owned()], &fixed));
-    assert_eq!(next.with_sources(&[("b".to_owned(), fixed)].into()), Ok(None));
-    let back = next.with_sources(&[("b".to_owned(), Source::Caller)].into()).unwrap().unwrap();
+    assert_eq!((template.updated_at, next.updated_at), (NOW, later));
+    assert_eq!(next.with_sources(&[("b".to_owned(), fixed)].into(), later), Ok(None));
+    let back = next.with_sources(&[("b".to_owned(), Source::Caller)].into(), later).unwrap().unwrap();
     assert_eq!(back.sources, template.sources);
-    let unknown = next.with_sources(&[("c".to_owned(), Source::Caller)].into());
+    let unknown = next.with_sources(&[("c".to_owned(), Source::Caller)].into(), later);
     assert_eq!(unknown, Err(TemplateUnfit::NoSlot { slot: "c".to_owned() }));
     let long = Source::CallerOr(ParameterValue::parse(&"x".repeat(1_025)).unwrap());
-    assert!(matches!(next.with_sources(&[("a".to_owned(), long)].into()), Err(TemplateUnfit::Source { .. })));
+    let refused = next.with_sources(&[("a".to_owned(), long)].into(), later);
+    assert!(matches!(refused, Err(TemplateUnfit::Source { .. })));
 }
 
 #[test]
 fn the_provider_changes_the_category() {
     let template = made(wanted()).unwrap();
-    let utility = template.in_category(TemplateCategory::Utility).unwrap();
+    let utility = template.in_category(TemplateCategory::Utility, NOW).unwrap();
     assert_eq!(utility, Template { category: Some(TemplateCategory::Utility), version: 2, ..template });
-    assert_eq!(utility.in_category(TemplateCategory::Utility), None);
-    assert_eq!(utility.in_category(TemplateCategory::Marketing).unwrap().version, 3);
+    assert_eq!(utility.in_category(TemplateCategory::Utility, NOW), None);
+    assert_eq!(utility.in_category(TemplateCategory::Marketing, NOW).unwrap().version, 3);
 }

@@ -18,10 +18,14 @@ use domain::message::received::{
     Card, ChoiceKind, Degrees, Location, Order, OrderItem, Raw, Received, ReceivedContent, ReceivedText, Said,
 };
 use domain::message::summary::Tally;
-use domain::message::{Draft, Priced, PricedBy, Pricing};
+use domain::message::{Draft, Priced, PricedBy, Pricing, SentBy};
 use domain::sending::PartError;
+use domain::settings::line::Provider;
 use domain::settings::reported::{
     AccountFact, AccountReport, AccountStatus, LineFact, LineState, News, Restriction,
+};
+use domain::settings::template::{
+    AccountState, Change, ContactField, Form, NewTemplate, SaidBy, Source, Text,
 };
 use domain::webhook::DisabledReason;
 use domain::{
@@ -29,7 +33,8 @@ use domain::{
     ContactId, ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Definitions,
     Email, EndpointCaps, EndpointId, EndpointState, EndpointUrl, Event, EventFilter, EventType, External,
     ExternalId, FileType, Ids, Internal, Language, Lead, LeadId, LeadState, MediaId, Message, MessageBody,
-    MessageId, MessageStatus, PersonName, Summary, Timestamp, UserId, UserRef, WebhookEndpoint, WorkspaceId,
+    MessageId, MessageStatus, PersonName, Summary, Template, TemplateCategory, TemplateScope, TemplateStatus,
+    Timestamp, UserId, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
 use serde::Serialize;
@@ -140,6 +145,13 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
             "The first message to a lead was not sent (`FAILED`), must not be sent (`SUPPRESSED`), or has an unknown \
              outcome (`UNKNOWN`): `state` says which.",
         ),
+        EventType::TemplateUpdated => {
+            let when = "A message template was created, or its status, quality, category, components or sources changed. Here WhatsApp \
+                        paused it.";
+            let (change, account) = (paused_template(), account_id());
+            let payload = view::template_updated(&change, &[&account]);
+            example(event_type, &change.after.entity(workspace()), 86_000, when, &payload)
+        }
         EventType::LineUpdated => {
             let when = "What WhatsApp says of a line changed: a limit of messages, the name, the status, or an alert (`notice`). Fields of \
                         which WhatsApp has said nothing are `null`.";
@@ -277,6 +289,30 @@ fn customer() -> Contact {
         updated_at: at(45),
         ..visitor()
     }
+}
+
+fn paused_template() -> Change {
+    let wanted = NewTemplate {
+        scope: TemplateScope::Workspace(workspace()),
+        provider: Provider::WhatsApp,
+        name: "order_shipped",
+        language: "es",
+        category: Some(TemplateCategory::Utility),
+        form: Form {
+            body: Text {
+                text: Some("Hola {{1}}, tu pedido está en camino.".to_owned()),
+                names: vec!["1".to_owned()],
+            },
+            ..Form::of_names(vec![])
+        },
+        sources: [("1".to_owned(), Source::Contact { field: ContactField::FirstName, fallback: None })]
+            .into(),
+        approved_by: [account_id()].into(),
+    };
+    let before = Template::new(wanted, &Always(uuid(41)), at(0)).unwrap();
+    let news = AccountState::of(TemplateStatus::Paused, at(85_995), SaidBy::Provider);
+    let after = before.decided(&account_id(), news).unwrap().unwrap();
+    Change { before: Some(before), after }
 }
 
 fn line_state() -> LineState {
@@ -479,7 +515,11 @@ pub(crate) fn written_by_customers() -> Vec<Message> {
             extras: Box::default(),
         };
         let reply_to = Some(MessageId::from_uuid(uuid(5)));
-        Arrival { received, reply_to, created_at: at(119) }.message(&opened(), 2, at(120))
+        Arrival { by: SentBy::Customer, received, reply_to, created_at: at(119) }.message(
+            &opened(),
+            2,
+            at(120),
+        )
     };
     all.into_iter().map(written).collect()
 }

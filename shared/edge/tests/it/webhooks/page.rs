@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::events::{at, examples, from_customer, written_by_customers};
 use super::vectors::shown_request;
-use super::{hold, read};
+use crate::made::{hold, read, with};
 
 const PAGE: &str = "docs/webhooks.md";
 const LANGUAGES: [(&str, &str); 4] =
@@ -35,14 +35,6 @@ fn the_page_contains_the_generated_parts_and_the_tested_programs() {
     page = with(&page, "retries", &retries());
     page = with(&page, "limits", &limits());
     hold(PAGE, &page);
-}
-
-/// The page with this text between the marks with this name.
-fn with(page: &str, name: &str, made: &str) -> String {
-    let (begin, end) = (format!("<!-- made: {name} -->\n"), format!("<!-- /made: {name} -->"));
-    let parts = page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
-    let Some((before, after)) = parts else { panic!("{PAGE} has no place for {name}") };
-    format!("{before}{begin}{made}{end}{after}")
 }
 
 /// A complete request: the first of the test vectors.
@@ -223,6 +215,10 @@ fn every_payload_has_the_documented_fields() {
             EventType::ContactOptedOut => "contactId workspaceId scope providerChannelId source optedOutAt",
             EventType::ContactOptedIn => "contactId workspaceId scope providerChannelId source optedInAt",
             EventType::ContactConflict => "contactId workspaceId reason otherContactId occurredAt",
+            EventType::TemplateUpdated => {
+                "id scope name language category parameterFormat header body footer offer buttons cards parameters statuses createdAt \
+                 businessAccountId previousStatus"
+            }
             EventType::LineUpdated => {
                 "providerChannelId displayPhoneNumber businessAccountId verifiedName nameStatus quality messagingLimit status notice"
             }

@@ -10,7 +10,7 @@ use edge::view;
 use serde::Serialize;
 
 use super::events::{Example, at, example_of};
-use super::hold;
+use crate::made::hold;
 
 /// When the requests are made, in seconds of the story.
 const SECONDS: u64 = 120;

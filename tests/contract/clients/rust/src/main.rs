@@ -151,6 +151,10 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let same: types::OnboardingUpdate = body(json!({"override": shown.override_, "sequence": shown.sequence}))?;
     let request = integrations.set_onboarding().workspace_id(*workspace).body(same);
     assert_eq!(parsed("setOnboarding", request.send().await?, 200).sequence, shown.sequence);
+    let brands = parsed("listBrands", integrations.list_brands().workspace_id(*workspace).send().await?, 200);
+    let lines = parsed("listLines", integrations.list_lines().workspace_id(*workspace).send().await?, 200);
+    let has_brand = |id: &str| brands.brands.iter().any(|brand| brand.id == id);
+    assert!(lines.lines.iter().all(|line| has_brand(&line.brand_id)));
 
     let user: Uuid = stack.text("userId").parse()?;
     let request = integrations.get_user().workspace_id(*workspace).user_id(user);

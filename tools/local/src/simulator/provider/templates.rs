@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::line::WebhookChange;
+use super::line::{WebhookChange, display_number};
 use crate::simulator::whatsapp::{Fault, judged, positional};
 use command::Command;
 
@@ -152,15 +152,34 @@ impl Templates {
         Ok(page)
     }
 
+    /// An account's lines. All of them work.
+    pub(super) fn lines(&self, account: &str, query: &str) -> Result<Value, Fault> {
+        let state = self.state();
+        let of = state.accounts.get(account).ok_or_else(|| no_object(account))?;
+        of.may_be_read()?;
+        let fields = fields_of(query);
+        let line = |id: &String| {
+            let line = json!({
+                "id": id,
+                "display_phone_number": format!("+{}", display_number(id)),
+                "verified_name": "Demo",
+                "name_status": "APPROVED",
+                "quality_rating": "GREEN",
+                "messaging_limit_tier": "TIER_1K",
+                "status": "CONNECTED",
+            });
+            shown(&line, fields.as_deref())
+        };
+        Ok(json!({ "data": of.lines.iter().map(line).collect::<Vec<_>>() }))
+    }
+
     /// The template with this id, if an account has it.
     pub(super) fn one(&self, id: &str, query: &str) -> Option<Result<Value, Fault>> {
         let state = self.state();
         let has = |account: &&Account| account.templates.iter().any(|template| template["id"] == id);
         let account = state.accounts.values().find(has)?;
         let template = account.templates.iter().find(|template| template["id"] == id)?;
-        let fields = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "fields");
-        let fields = fields.map(|(_, fields)| fields.into_owned());
-        Some(account.may_be_read().map(|()| shown(template, fields.as_deref())))
+        Some(account.may_be_read().map(|()| shown(template, fields_of(query).as_deref())))
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -209,6 +228,12 @@ fn find(templates: &[Value], named: &Value) -> Option<usize> {
     let is_same =
         |template: &Value| template["name"] == named["name"] && template["language"] == named["language"];
     templates.iter().position(is_same)
+}
+
+/// The fields that a call asks for. `None` for all of them.
+fn fields_of(query: &str) -> Option<String> {
+    let fields = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "fields");
+    fields.map(|(_, fields)| fields.into_owned())
 }
 
 fn shown(template: &Value, fields: Option<&str>) -> Value {

@@ -24,6 +24,7 @@ fn template(form: Form, sources: Sources) -> Template {
         states: BTreeMap::new(),
         taken_from: None,
         created_at: NOW,
+        updated_at: NOW,
         version: 1,
     }
 }

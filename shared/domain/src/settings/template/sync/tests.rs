@@ -259,3 +259,31 @@ fn a_change_names_what_is_different() {
         assert_eq!((change.kind(&account), change.differences(&account)), (ChangeKind::Changed, expected));
     }
 }
+
+#[test]
+fn a_change_shows_for_the_accounts_that_it_concerns() {
+    let (one, two) = (account("1"), account("2"));
+    let known = created(&listed("order", "Hi"));
+    let both = known.as_listed(&two, at(10), &listed("order", "Hi")).unwrap().unwrap();
+    let change =
+        |before: &Template, after: &Template| Change { before: Some(before.clone()), after: after.clone() };
+    let concerned =
+        |change: &Change| (change.accounts().into_iter().cloned().collect::<Vec<_>>(), change.shows());
+    let made = Change { before: None, after: both.clone() };
+    assert_eq!(concerned(&made), (vec![one.clone(), two.clone()], true));
+    assert_eq!(concerned(&change(&known, &both)), (vec![two.clone()], true), "an account more");
+    let told = |of: &Template, status, seconds| {
+        of.decided(&two, AccountState::of(status, at(seconds), SaidBy::Provider)).unwrap().unwrap()
+    };
+    let paused = told(&both, TemplateStatus::Paused, 20);
+    assert_eq!(concerned(&change(&both, &paused)), (vec![two.clone()], true));
+    assert_eq!(change(&both, &paused).previous_status(&two), Some(TemplateStatus::Approved));
+    let repeated = told(&paused, TemplateStatus::Paused, 30);
+    assert_eq!(concerned(&change(&paused, &repeated)), (vec![], false), "a repeat");
+    let edited = both.as_listed(&one, at(40), &listed("order", "Bye")).unwrap().unwrap();
+    assert_eq!(concerned(&change(&both, &edited)), (vec![one, two], true), "other components");
+    // A template that no account has, and that an operator changes.
+    let alone = Template { states: BTreeMap::new(), ..both };
+    let utility = alone.in_category(TemplateCategory::Marketing, at(50)).unwrap();
+    assert_eq!(concerned(&change(&alone, &utility)), (vec![], true));
+}

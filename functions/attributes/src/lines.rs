@@ -1,0 +1,49 @@
+use domain::settings::reported::{AccountReport, LineState};
+use domain::{ChannelId, Line, WorkspaceId};
+use edge::form::Form;
+use edge::{ApiError, Call, Reply, view};
+use futures::future::try_join4;
+
+/// GET /settings/brands: one round trip. A workspace has at most 50 brands.
+pub(crate) async fn brands(call: &Call<'_>) -> Result<Reply, ApiError> {
+    without_parameters(call)?;
+    let lines = call.store().lines(call.workspace()).await?;
+    Reply::list(&view::BrandsView { brands: lines.brands.iter().map(view::brand).collect() })
+}
+
+/// GET /settings/lines: two round trips, the second of which reads which lines are throttled. A workspace has at most 50 lines.
+pub(crate) async fn lines(call: &Call<'_>) -> Result<Reply, ApiError> {
+    without_parameters(call)?;
+    let (store, id) = (call.store(), call.workspace());
+    let reads =
+        try_join4(store.workspace(id), store.lines(id), store.line_states(id), store.account_reports(id));
+    let (workspace, lines, states, accounts) = reads.await?;
+    let channels: Vec<ChannelId> = lines.lines.iter().map(|line| line.channel.clone()).collect();
+    let throttled = store.throttled_lines(id, &channels).await?;
+
+    let default = workspace.and_then(|workspace| workspace.default_line);
+    let known: Vec<Known> = lines.lines.iter().map(|line| known(id, line, &states, &accounts)).collect();
+    let lines = lines.lines.iter().zip(&known).map(|(line, (state, account))| {
+        view::line(line, state, account, default.as_ref(), throttled.get(&line.channel).copied())
+    });
+    Reply::list(&view::LinesView { lines: lines.collect() })
+}
+
+type Known = (LineState, AccountReport);
+
+/// What the provider said about a line and its account.
+fn known(workspace: WorkspaceId, line: &Line, states: &[LineState], accounts: &[AccountReport]) -> Known {
+    let (channel, account) = (&line.channel, &line.business_account);
+    let state = states.iter().find(|state| state.channel == *channel).cloned();
+    let report = accounts.iter().find(|report| report.id == *account).cloned();
+    (
+        state.unwrap_or_else(|| LineState::unknown(workspace, channel.clone(), account.clone())),
+        report.unwrap_or_else(|| AccountReport::unknown(workspace, account.clone())),
+    )
+}
+
+fn without_parameters(call: &Call<'_>) -> Result<(), ApiError> {
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    form.finish(Some(()))
+}
