@@ -188,8 +188,13 @@ mod tests {
             ..UserChange::default()
         };
         let after = before.changed(&change, later).unwrap();
-        let expected =
-            User { first_name: Some(name("Ada")), language: None, updated_at: later, version: 2, ..before };
+        let expected = User {
+            first_name: Some(name("Ada")),
+            language: None,
+            updated_at: later,
+            version: 2,
+            ..before.clone()
+        };
         assert_eq!(after, expected);
         let number = Cellphone::parse("+34600111222").unwrap();
         let others = UserChange {
