@@ -988,12 +988,7 @@ async fn a_number_or_an_id_that_changes_hands_between_reads_makes_no_message_of_
             what: ReceivedContent::Said(Said::text("Hola")),
             extras: Default::default(),
         };
-        let arrival = Arrival {
-            by: domain::message::SentBy::Customer,
-            received,
-            reply_to: None,
-            created_at: store.now(),
-        };
+        let arrival = Arrival { by: SentBy::Customer, received, reply_to: None, created_at: store.now() };
         let new =
             NewInbound { contact: &ana, conversation: &talk, arrival: &arrival, file: None, conflict: None };
         assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Stale, "{from:?}");

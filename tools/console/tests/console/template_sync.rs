@@ -56,6 +56,7 @@ async fn a_sync_shows_each_template_that_differs_and_a_repeat_shows_none() {
                  CREATED catalogue en_US of workspace 00000000-0000-4000-8000-000000000001: UNSUPPORTED
     not kept     -
     unknown      -
+    lines        -
     ");
     let first = desk.json(&sync).await;
     assert_json_snapshot!(first, @r#"
@@ -65,6 +66,7 @@ async fn a_sync_shows_each_template_that_differs_and_a_repeat_shows_none() {
       "changed": 0,
       "created": 2,
       "dryRun": false,
+      "lines": [],
       "listed": 2,
       "mismatched": 0,
       "notKept": [],
@@ -123,6 +125,7 @@ async fn a_sync_shows_each_template_that_differs_and_a_repeat_shows_none() {
                  ABSENT catalogue en_US of workspace 00000000-0000-4000-8000-000000000001: UNSUPPORTED -> DELETED
     not kept     -
     unknown      -
+    lines        -
     ");
 }
 
@@ -169,6 +172,7 @@ async fn a_sync_that_ends_early_shows_what_it_did_and_fails() {
     templates    CREATED order en_US of workspace 00000000-0000-4000-8000-000000000001: APPROVED
     not kept     Order en_US: the name should be 1 to 512 lower-case ASCII letters, digits or underscores, such as order_shipped
     unknown      -
+    lines        -
     ");
 }
 
