@@ -315,16 +315,16 @@ def main() -> None:
     one_team = get_team.sync_detailed(workspace, team.id, client=client)
     assert parsed("getTeam", one_team, 200, Team).members == team.members
 
-    wish = UserCreate(f"{uuid.uuid4()}@example.com", first_name="Jo")
-    new_user = create_user.sync_detailed(workspace, client=client, body=wish, idempotency_key=str(uuid.uuid4()))
+    user_wish = UserCreate(f"{uuid.uuid4()}@example.com", first_name="Jo")
+    new_user = create_user.sync_detailed(workspace, client=client, body=user_wish, idempotency_key=str(uuid.uuid4()))
     jo = parsed("createUser", new_user, 201, InternalUser)
     off = UserUpdate(status=UserStatus.DISABLED)
-    changed = update_user.sync_detailed(workspace, jo.id, client=client, body=off, if_match=new_user.headers["ETag"])
-    assert parsed("updateUser", changed, 200, InternalUser).status == UserStatus.DISABLED
+    disabled_user = update_user.sync_detailed(workspace, jo.id, client=client, body=off, if_match=new_user.headers["ETag"])
+    assert parsed("updateUser", disabled_user, 200, InternalUser).status == UserStatus.DISABLED
     new_team = create_team.sync_detailed(workspace, client=client, body=TeamCreate(str(uuid.uuid4())))
     desk = parsed("createTeam", new_team, 201, Team)
-    renamed = update_team.sync_detailed(workspace, desk.id, client=client, body=TeamUpdate(name=f"{desk.name} 2"))
-    assert parsed("updateTeam", renamed, 200, Team).name == f"{desk.name} 2"
+    renamed_team = update_team.sync_detailed(workspace, desk.id, client=client, body=TeamUpdate(name=f"{desk.name} 2"))
+    assert parsed("updateTeam", renamed_team, 200, Team).name == f"{desk.name} 2"
     parsed("deleteTeam", delete_team.sync_detailed(workspace, desk.id, client=client), 204, object)
 
     digest = base64.b64encode(hashlib.sha256(b"hello").digest()).decode()

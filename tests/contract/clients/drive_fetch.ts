@@ -124,17 +124,17 @@ async function main(): Promise<void> {
     body: { status: "disabled" },
   });
   if (printed("updateUser", changedUser, 200).status !== "disabled") throw new Error("it is expected to be disabled");
-  const newTeam: Schemas["Team"] = printed(
-    "createTeam",
-    await client.POST("/service/api/v1/workspaces/{workspaceId}/teams", { params: { path: workspace }, body: { name: crypto.randomUUID() } }),
-    201,
-  );
+  const createdTeam = await client.POST("/service/api/v1/workspaces/{workspaceId}/teams", {
+    params: { path: workspace },
+    body: { name: crypto.randomUUID() },
+  });
+  const newTeam: Schemas["Team"] = printed("createTeam", createdTeam, 201);
   const ofTeam = { path: { ...workspace, teamId: newTeam.id } };
-  const renamed = await client.PATCH("/service/api/v1/workspaces/{workspaceId}/teams/{teamId}", {
+  const renamedTeam = await client.PATCH("/service/api/v1/workspaces/{workspaceId}/teams/{teamId}", {
     params: ofTeam,
     body: { name: `${newTeam.name} 2` },
   });
-  if (printed("updateTeam", renamed, 200).name === newTeam.name) throw new Error("another name is expected");
+  if (printed("updateTeam", renamedTeam, 200).name === newTeam.name) throw new Error("another name is expected");
   printed("deleteTeam", await client.DELETE("/service/api/v1/workspaces/{workspaceId}/teams/{teamId}", { params: ofTeam }), 204);
 
   const uploads = await client.POST("/service/api/v1/workspaces/{workspaceId}/files", {

@@ -99,8 +99,8 @@ async function main(): Promise<void> {
   if (printed("updateUser", changedUser, 200).status !== "disabled") throw new Error("it is expected to be disabled");
   const newTeam = printed("createTeam", await api.createTeam({ client, path: workspace, body: { name: crypto.randomUUID() } }), 201);
   const ofTeam = { client, path: { ...workspace, teamId: newTeam.id } };
-  const renamed = await api.updateTeam({ ...ofTeam, body: { name: `${newTeam.name} 2` } });
-  if (printed("updateTeam", renamed, 200).name === newTeam.name) throw new Error("another name is expected");
+  const renamedTeam = await api.updateTeam({ ...ofTeam, body: { name: `${newTeam.name} 2` } });
+  if (printed("updateTeam", renamedTeam, 200).name === newTeam.name) throw new Error("another name is expected");
   printed("deleteTeam", await api.deleteTeam(ofTeam), 204);
 
   const uploads = await api.createUploads({
