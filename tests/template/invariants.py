@@ -151,7 +151,7 @@ AUDIT_LOG = "????????-????-????-????-????????????"  # in `audit`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
     ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", AUDIT_LOG} | HASH,
-    ("attributes", "limits"): {"*#T#*"},
+    ("attributes", "limits"): {"*#T#*", "any"},  # the limiter counts under any key
     ("attributes", "workspaces"): {"*#A", "*#BA", "*#L", "*#LS", "*#M", "*#W"} | {AUDIT_LOG} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
