@@ -102,6 +102,21 @@ impl Store {
         Ok(())
     }
 
+    /// Takes back [`Store::saw`] with this time. A row with another time stays: it is that of another message, whose conversation
+    /// exists. One round trip.
+    pub(crate) async fn unsaw(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        contact: ContactId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let row = key(keys::seen(workspace, conversation, contact));
+        let delete = Write::delete(Table::Conversations, row).when("lastSeenAt = :at");
+        self.write(delete.bind(":at", n(at.as_millis()))).await?;
+        Ok(())
+    }
+
     /// Deletes the row of a customer in a conversation. One round trip.
     pub(crate) async fn forget_seen(
         &self,

@@ -251,7 +251,7 @@ impl Store {
         }
         // The conversation may be erased, or never be made. The next attempt records it again.
         if is_of_customer {
-            self.forget_seen(contact.workspace_id, conversation.id, contact.id).await?;
+            self.unsaw(contact.workspace_id, conversation.id, contact.id, arrival.created_at).await?;
         }
         Ok(InboundStored::Stale)
     }

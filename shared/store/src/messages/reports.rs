@@ -48,7 +48,7 @@ impl Store {
             self.drop_provider_id(workspace, id).await?;
         }
         if !is_there && is_read {
-            self.forget_seen(workspace, conversation, contact).await?;
+            self.unsaw(workspace, conversation, contact, report.at).await?;
         }
         Ok(is_there)
     }
