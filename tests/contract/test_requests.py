@@ -51,7 +51,7 @@ def failures(path, method, query="", sent=None):
 
 @pytest.mark.parametrize("path, method, operation, parameters", OPERATIONS)
 def test_an_endpoint_has_the_parameters_that_are_described(path, method, operation, parameters):
-    sent = {} if method in ("post", "patch") else None
+    sent = {} if method in ("post", "patch", "put") else None
     refused = failures(path, method, "?nothing=1", sent)
     described = {parameter["name"] for parameter in parameters if parameter["in"] == "query"}
     assert set(refused["query", "nothing"]["ctx"]["allowed"]) == described
@@ -59,7 +59,7 @@ def test_an_endpoint_has_the_parameters_that_are_described(path, method, operati
 
 @pytest.mark.parametrize("path, method, operation, parameters", OPERATIONS)
 def test_words_and_limits_of_parameters_are_those_described(path, method, operation, parameters):
-    sent = {} if method in ("post", "patch") else None
+    sent = {} if method in ("post", "patch", "put") else None
     for parameter in parameters:
         schema = deref(parameter["schema"])
         if parameter["in"] != "query":
@@ -100,6 +100,9 @@ def test_every_field_that_is_described_is_read(path, method, operation, paramete
     if operation["operationId"] == "createMessage":
         # A template goes alone, so beside the other contents of a message it is refused as a whole too.
         expected.add(("body", "template"))
+    if operation["operationId"] == "retryLeads":
+        # A cursor belongs to the filters, which are wrong here.
+        expected.discard(("body", "cursor"))
     assert set(failures(path, method, sent=value)) == expected
 
 

@@ -108,7 +108,7 @@ async function main(): Promise<void> {
   });
   if (printed("listUsers", active, 200).users[0]?.id !== stack.userId) throw new Error("the user is expected");
   const teams = await client.GET("/service/api/v1/workspaces/{workspaceId}/teams", { params: { path: workspace } });
-  const [team] = printed("listTeams", teams, 200).teams;
+  const [team] = printed("listTeams", teams, 200).teams.filter(({ members }) => members.length > 0);
   if (!team) throw new Error("a team is expected");
   const oneTeam = await client.GET("/service/api/v1/workspaces/{workspaceId}/teams/{teamId}", {
     params: { path: { ...workspace, teamId: team.id } },

@@ -163,7 +163,8 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let request = integrations.list_users().workspace_id(*workspace).search(stack.text("email"));
     assert_eq!(parsed("listUsers", request.send().await?, 200).users[0].id, user);
     let teams = parsed("listTeams", integrations.list_teams().workspace_id(*workspace).send().await?, 200);
-    let request = integrations.get_team().workspace_id(*workspace).team_id(teams.teams[0].id);
+    let team = teams.teams.iter().find(|team| !team.members.is_empty()).ok_or("a team with members is expected")?;
+    let request = integrations.get_team().workspace_id(*workspace).team_id(team.id);
     assert!(!parsed("getTeam", request.send().await?, 200).members.is_empty());
     changed_users_and_teams(stack).await
 }
