@@ -2,19 +2,13 @@
 
 import json
 import os
-import pathlib
-import urllib.error
 import urllib.parse
-import urllib.request
 
 import pytest
+import stack
 from document import body, deref, fields, items, operations, required
 
-if "CONTRACT_API_KEY" not in os.environ:
-    pytest.skip("run.py starts the stack that these tests need", allow_module_level=True)
-STACK = json.loads(pathlib.Path(os.environ["STACK_FILE"]).read_text())
-WORKSPACE = STACK["workspaces"][0]["workspaceId"]
-SOMEBODY = "00000000-0000-4000-8000-000000000000"
+WORKSPACE = stack.STACK["workspaces"][0]["workspaceId"]
 OPERATIONS = [
     pytest.param(path, method, operation, parameters, id=operation["operationId"])
     for path, method, operation, parameters in operations()
@@ -26,20 +20,8 @@ WITH_BODIES = [found for found in OPERATIONS if body(found.values[2])]
 
 def ask(path, method, query="", sent=None):
     """The status and the JSON of a response."""
-    path = path.replace("{workspaceId}", WORKSPACE)
-    path = path.replace("{deliveryId}", f"{SOMEBODY}.{SOMEBODY}")
-    ids = ("conversationId", "contactId", "userId", "messageId", "mediaId", "templateId", "keyId", "sessionId", "endpointId", "teamId", "jobId", "eventId", "requestId")
-    for name in ids:
-        path = path.replace(f"{{{name}}}", SOMEBODY)
-    headers = {"x-api-key": os.environ["CONTRACT_API_KEY"], "content-type": "application/json"}
-    data = None if sent is None else json.dumps(sent).encode()
-    request = urllib.request.Request(STACK["baseUrl"] + path + query, data, headers, method=method.upper())
-    try:
-        answer = urllib.request.urlopen(request)
-    except urllib.error.HTTPError as refusal:
-        answer = refusal
-    with answer:
-        return answer.status, json.load(answer)
+    status, text = stack.ask(WORKSPACE, os.environ["CONTRACT_API_KEY"], path + query, method, sent)
+    return status, json.loads(text)
 
 
 def failures(path, method, query="", sent=None):

@@ -1,5 +1,5 @@
 use domain::settings::reported::{AccountReport, LineState};
-use domain::{ChannelId, Line, WorkspaceId};
+use domain::{ChannelId, Line};
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, view};
 use futures::future::try_join4;
@@ -22,7 +22,7 @@ pub(crate) async fn lines(call: &Call<'_>) -> Result<Reply, ApiError> {
     let throttled = store.throttled_lines(id, &channels).await?;
 
     let default = workspace.and_then(|workspace| workspace.default_line);
-    let known: Vec<Known> = lines.lines.iter().map(|line| known(id, line, &states, &accounts)).collect();
+    let known: Vec<Known> = lines.lines.iter().map(|line| known(line, &states, &accounts)).collect();
     let lines = lines.lines.iter().zip(&known).map(|(line, (state, account))| {
         view::line(line, state, account, default.as_ref(), throttled.get(&line.channel).copied())
     });
@@ -32,14 +32,12 @@ pub(crate) async fn lines(call: &Call<'_>) -> Result<Reply, ApiError> {
 type Known = (LineState, AccountReport);
 
 /// What the provider said about a line and its account.
-fn known(workspace: WorkspaceId, line: &Line, states: &[LineState], accounts: &[AccountReport]) -> Known {
+fn known(line: &Line, states: &[LineState], accounts: &[AccountReport]) -> Known {
     let (channel, account) = (&line.channel, &line.business_account);
     let state = states.iter().find(|state| state.channel == *channel).cloned();
     let report = accounts.iter().find(|report| report.id == *account).cloned();
-    (
-        state.unwrap_or_else(|| LineState::unknown(workspace, channel.clone(), account.clone())),
-        report.unwrap_or_else(|| AccountReport::unknown(workspace, account.clone())),
-    )
+    let report = report.unwrap_or_else(|| AccountReport::unknown(line.workspace_id, account.clone()));
+    (LineState::of(line, state), report)
 }
 
 fn without_parameters(call: &Call<'_>) -> Result<(), ApiError> {

@@ -40,13 +40,7 @@ impl Check<WebhookEndpoint> for OfCall<'_> {
 impl Deliveries {
     /// The workspace of a call, and its caller.
     pub(crate) fn admin<'a>(&self, call: &'a Call<'a>) -> Admin<'a, OfCall<'a>> {
-        Admin {
-            gate: OfCall(call),
-            store: call.store(),
-            workspace: call.workspace(),
-            by: call.author(),
-            queues: Some(self.queues.clone()),
-            rescue: self.rescue,
-        }
+        let admin = Admin::new(OfCall(call), call.store(), call.workspace(), call.author());
+        admin.waking(&self.queues, self.rescue)
     }
 }

@@ -22,6 +22,6 @@ pub struct WebhookEndpoints {
 impl WebhookEndpoints {
     /// The workspace of a call, and its caller.
     pub(crate) fn admin<'a>(&self, call: &'a Call<'a>) -> Admin<'a, OfCall<'a>> {
-        Admin { queues: Some(self.queues.clone()), rescue: self.rescue, ..OfCall::admin(call) }
+        OfCall::admin(call).waking(&self.queues, self.rescue)
     }
 }

@@ -5,13 +5,12 @@
 
 use domain::message::SentBy;
 use domain::message::arrival::Destination;
-use domain::message::received::Received;
 use provider::webhook::Incoming;
 use store::{InboundStored, NewInbound, RetryTime, StoreError};
 
 use crate::invocation::Invocation;
 use crate::item::{Origin, Processed, Wait};
-use crate::messages::{CLOCKS, File, arrival, content, refers_to};
+use crate::messages::{File, arrival, content, created_at, line_of, refers_to};
 
 /// Stores the message in the customer's conversation. Four round trips, one more than for a customer's message: no row names the
 /// conversation beforehand.
@@ -42,13 +41,8 @@ async fn once(
     if ids.stored.is_some() {
         return Ok(Some(Processed::Done));
     }
-    let Some(line) = &ids.line else {
-        // The line moved to another workspace since its claim was read.
-        store.forget_line_claim(origin.line);
-        return Err(StoreError::Busy("the workspace does not have the line any more".into()));
-    };
-    if origin.inbound.received_at.plus(CLOCKS) < line.created_at {
-        return Ok(Some(Processed::Dropped("it was received before the workspace got the line")));
+    if let Err(dropped) = line_of(store, origin, &ids)? {
+        return Ok(Some(dropped));
     }
     let Some(contact) = ids.contact() else {
         return Ok(Some(Processed::Dropped("the Business app wrote to somebody who is no contact")));
@@ -68,9 +62,8 @@ async fn once(
         Ok(what) => what,
         Err(wait) => return Ok(Some(Processed::Later(wait))),
     };
-    let rank = origin.inbound.ranks.get(&message.id).copied().unwrap_or_default();
-    let created_at = Received::created_at(message.at, rank, origin.inbound.received_at);
-    let arrival = arrival(origin, message, (SentBy::BusinessApp, contact.id), &ids, what, created_at);
+    let (by, created_at) = (SentBy::BusinessApp, created_at(origin, message));
+    let arrival = arrival(origin, message, (by, contact.id), &ids, what, created_at);
     let conversation = found.at_interaction(store.now()).unwrap_or_else(|| (**found).clone());
     let file = file.as_ref().and_then(|file| file.as_ref().ok()).map(|(media, size)| (media, *size));
     let new = NewInbound { contact, conversation: &conversation, arrival: &arrival, file, conflict: None };

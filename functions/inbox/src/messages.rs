@@ -19,7 +19,7 @@ use domain::message::received::{Received, ReceivedContent, Said};
 use domain::message::{Content as Stored, SentBy};
 use domain::text::printable;
 use domain::{
-    Contact, ContactId, ConversationId, Media, MessageId, PersonName, Reached, Timestamp, WorkspaceId,
+    Contact, ContactId, ConversationId, Line, Media, MessageId, PersonName, Reached, Timestamp, WorkspaceId,
     error_chain,
 };
 use provider::webhook::{Content, Customer, Incoming, MediaFile};
@@ -33,7 +33,7 @@ use crate::preferences;
 /// The delay after which a message whose file the provider did not give is processed again.
 const FILE_AGAIN: Duration = Duration::from_secs(10);
 /// How much the clocks of two processes may differ.
-pub(crate) const CLOCKS: Duration = Duration::from_secs(60);
+const CLOCKS: Duration = Duration::from_secs(60);
 /// The greatest number of characters of a profile's name that a contact takes.
 const NAME: usize = LeadName::MAX;
 
@@ -72,8 +72,7 @@ async fn once(
     let reached = message.from.reached();
     let named = (message.id.as_str(), refers_to(message));
     let ids = store.inbound_ids(workspace, origin.line, named, &reached).await?;
-    let rank = origin.inbound.ranks.get(&message.id).copied().unwrap_or_default();
-    let created_at = Received::created_at(message.at, rank, origin.inbound.received_at);
+    let created_at = created_at(origin, message);
     if let Some((conversation, stored)) = ids.stored {
         if ids.is_placeholder && !message.extras.is_unavailable() {
             return filled(invocation, origin, message, (&ids, conversation, stored), file).await;
@@ -81,15 +80,10 @@ async fn once(
         return repeated(store, workspace, conversation, stored, created_at).await.map(Some);
     }
 
-    let Some(line) = &ids.line else {
-        // The line moved to another workspace since its claim was read.
-        store.forget_line_claim(origin.line);
-        return Err(StoreError::Busy("the workspace does not have the line any more".into()));
+    let line = match line_of(store, origin, &ids)? {
+        Ok(line) => line,
+        Err(dropped) => return Ok(Some(dropped)),
     };
-    if origin.inbound.received_at.plus(CLOCKS) < line.created_at {
-        // The customer wrote to the workspace that had the line before.
-        return Ok(Some(Processed::Dropped("it was received before the workspace got the line")));
-    }
     let place = match ids.contact() {
         None => InboundPlace::of_nobody(),
         Some(contact) => match store.inbound_place(workspace, contact, origin.line, &ids).await? {
@@ -130,6 +124,28 @@ async fn once(
         InboundStored::Done | InboundStored::Repeated => Some(Processed::Done),
         InboundStored::Stale => None,
     })
+}
+
+/// The workspace's line; what becomes of the message if it was for the workspace that had the line before.
+pub(crate) fn line_of<'a>(
+    store: &Store,
+    origin: Origin<'_>,
+    ids: &'a InboundIds,
+) -> Result<Result<&'a Line, Processed>, StoreError> {
+    let Some(line) = &ids.line else {
+        // The line moved to another workspace since its claim was read.
+        store.forget_line_claim(origin.line);
+        return Err(StoreError::Busy("the workspace does not have the line any more".into()));
+    };
+    let is_before = origin.inbound.received_at.plus(CLOCKS) < line.created_at;
+    let dropped = Processed::Dropped("it was received before the workspace got the line");
+    Ok(if is_before { Err(dropped) } else { Ok(line) })
+}
+
+/// When the message was written.
+pub(crate) fn created_at(origin: Origin<'_>, message: &Incoming) -> Timestamp {
+    let rank = origin.inbound.ranks.get(&message.id).copied().unwrap_or_default();
+    Received::created_at(message.at, rank, origin.inbound.received_at)
 }
 
 /// A message that is stored already. The attempt that stored it may have died before it recorded that the customer was

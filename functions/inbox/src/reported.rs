@@ -38,9 +38,8 @@ pub(crate) async fn line_state(
     channel: &ChannelId,
 ) -> Result<Option<LineState>, StoreError> {
     let found = store.line_and_state(workspace, channel).await?;
-    Ok(found.filter(|(line, _)| line.business_account == *account).map(|(line, state)| {
-        state.unwrap_or_else(|| LineState::unknown(workspace, line.channel, line.business_account))
-    }))
+    let found = found.filter(|(line, _)| line.business_account == *account);
+    Ok(found.map(|(line, state)| LineState::of(&line, state)))
 }
 
 /// Records what the provider's list of an account's lines says of those that these workspaces have. Returns what differs. One round
@@ -58,9 +57,7 @@ pub(crate) async fn record_lines(
         for line in lines.lines.into_iter().filter(|line| line.business_account == *account) {
             let Some(listed) = listed.iter().find(|listed| listed.channel == line.channel) else { continue };
             let known = states.iter().find(|state| state.channel == line.channel).cloned();
-            let known =
-                known.unwrap_or_else(|| LineState::unknown(workspace, line.channel, line.business_account));
-            changed.extend(record_line(store, known, listed, (at, mode)).await?);
+            changed.extend(record_line(store, LineState::of(&line, known), listed, (at, mode)).await?);
         }
         Ok::<_, StoreError>(changed)
     };

@@ -19,6 +19,6 @@ pub struct LeadRecords {
 impl LeadRecords {
     /// The workspace of a call, and its caller.
     pub(crate) fn admin<'a>(&self, call: &'a Call<'a>) -> Admin<'a, OfCall<'a>> {
-        Admin { queues: Some(self.queues.clone()), rescue: self.rescue, ..OfCall::admin(call) }
+        OfCall::admin(call).waking(&self.queues, self.rescue)
     }
 }

@@ -58,6 +58,12 @@ impl<'a, G: Gate> Admin<'a, G> {
         Self { gate, store, workspace, by, queues: None, rescue: Self::RESCUE }
     }
 
+    /// For changes that wake lanes of these queues. The sweeper looks at a lane after this time.
+    #[must_use]
+    pub fn waking(self, queues: &Queues, rescue: Duration) -> Self {
+        Self { queues: Some(queues.clone()), rescue, ..self }
+    }
+
     /// Repeats a read and a write until the write succeeds. `once` returns `None` if another writer was faster. After some
     /// seconds the store counts as busy.
     pub(crate) async fn until_written<T, F>(&self, once: impl Fn() -> F) -> Result<T, G::Refusal>

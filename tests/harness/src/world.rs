@@ -13,14 +13,14 @@ use domain::message::{Content, Draft};
 use domain::settings::template::{Form, NewTemplate, Parameters, Requested, Shown, TemplateContent};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    Actor, ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Author,
-    Brand, BrandId, BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId,
-    Contact, ContactId, Conversation, ConversationId, Email, EndpointCaps, EndpointId, EndpointSecrets,
-    EndpointState, EndpointUrl, EventFilter, External, FileType, KeyId, KeyKind, Lead, LeadRequest, Line,
-    Lines, Media, MediaDigest, Message, MessageBody, MessageId, Onboarding, OnboardingPlan, Override,
-    Provider, ProviderApp, ProviderAppId, ProviderUserId, Recipient, Scopes, Secret, Team, TeamId, Template,
-    TemplateId, TemplateScope, TrustedReceivers, User, UserId, UserIds, WebOrigin, WebhookEndpoint,
-    Workspace, WorkspaceId,
+    Actor, ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType,
+    AuditFilter, Author, Brand, BrandId, BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId,
+    ClosedValue, ClosedValueId, Contact, ContactId, Conversation, ConversationId, Email, EndpointCaps,
+    EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, External, FileType, KeyId, KeyKind,
+    Lead, LeadRequest, Line, Lines, Media, MediaDigest, Message, MessageBody, MessageId, Onboarding,
+    OnboardingPlan, Override, Provider, ProviderApp, ProviderAppId, ProviderUserId, Recipient, Scopes,
+    Secret, Team, TeamId, Template, TemplateId, TemplateScope, TrustedReceivers, User, UserId, UserIds,
+    WebOrigin, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use edge::Api;
 use runtime::Metrics;
@@ -91,6 +91,17 @@ impl World {
         let seen = done(store.workspace(self.workspace).await);
         let next = seen.and_then(|seen| change(&seen)).ok_or("the workspace does not change");
         assert!(done(store.replace_workspace(&done(next)).await));
+    }
+
+    /// The entries of the audit log that keys made, newest first: action, subject and fields. Each is of the request `r`.
+    pub async fn audited(&self) -> Vec<(String, String, Vec<String>)> {
+        let log = self.db.store().audit_log(self.workspace, &AuditFilter::default(), 100, None).await;
+        let by_keys = done(log).items.into_iter().filter(|entry| entry.author.actor.kind() == "KEY");
+        let shown = by_keys.map(|entry| {
+            assert_eq!(entry.author.request_id.as_deref(), Some("r"));
+            (entry.action.as_str().to_owned(), entry.subject, entry.fields)
+        });
+        shown.collect()
     }
 
     /// Creates a second workspace and a key for it.

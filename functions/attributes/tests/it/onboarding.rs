@@ -1,7 +1,7 @@
 //! GET and PUT /settings/onboarding.
 
 use domain::settings::template::{Source, Variable};
-use domain::{AuditFilter, Onboarding, Override, Template, TemplateId, TemplateScope};
+use domain::{Onboarding, Override, Template, TemplateId, TemplateScope};
 use futures::future::{join, join_all};
 use harness::{Answer, Death, GatewayEvent, trips};
 use serde_json::{Value, json};
@@ -27,15 +27,7 @@ impl Attributes {
 
     /// The entries of the audit log by keys, oldest first: action, subject and fields.
     async fn audit(&self) -> Vec<(String, String, Vec<String>)> {
-        let all = AuditFilter::default();
-        let log = self.world.db.store().audit_log(self.world.workspace, &all, 100, None).await.unwrap();
-        let by_keys = log.items.into_iter().filter(|entry| entry.author.actor.kind() == "KEY");
-        let mut entries: Vec<_> = by_keys
-            .map(|entry| {
-                assert_eq!(entry.author.request_id.as_deref(), Some("r"));
-                (entry.action.as_str().to_owned(), entry.subject, entry.fields)
-            })
-            .collect();
+        let mut entries = self.world.audited().await;
         entries.reverse();
         entries
     }

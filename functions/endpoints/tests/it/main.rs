@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use domain::secret::Randomness;
-use domain::{AuditFilter, EndpointId, WebhookEndpoint};
+use domain::{EndpointId, WebhookEndpoint};
 use edge::ApiRequest;
 use endpoints::WebhookEndpoints;
 use harness::{Answer, GatewayEvent, TestQueue, World};
@@ -72,18 +72,7 @@ impl Endpoints {
 
     /// The entries of the audit log, oldest first: action, subject, fields and actor.
     async fn audit(&self) -> Vec<(String, String, Vec<String>)> {
-        let all = AuditFilter::default();
-        let log = self.world.db.store().audit_log(self.world.workspace, &all, 100, None).await.unwrap();
-        let mut entries: Vec<_> = log
-            .items
-            .into_iter()
-            // An operator made the key.
-            .filter(|entry| entry.author.actor.kind() == "KEY")
-            .map(|entry| {
-                assert_eq!(entry.author.request_id.as_deref(), Some("r"));
-                (entry.action.as_str().to_owned(), entry.subject, entry.fields)
-            })
-            .collect();
+        let mut entries = self.world.audited().await;
         entries.reverse();
         entries
     }

@@ -10,7 +10,7 @@ mod routes;
 use std::time::Duration;
 
 use domain::sending::PartError;
-use domain::{AuditFilter, LaneKind, Lead, LeadId, LeadState};
+use domain::{LaneKind, Lead, LeadId, LeadState};
 use edge::ApiRequest;
 use harness::{Answer, GatewayEvent, TestQueue, World};
 use lead_records::LeadRecords;
@@ -80,14 +80,7 @@ impl Records {
 
     /// The entries of the audit log: action and subject, the newest first.
     async fn audit(&self) -> Vec<(String, String)> {
-        let all = AuditFilter::default();
-        let log = self.world.db.store().audit_log(self.world.workspace, &all, 100, None).await.unwrap();
-        let entries = log.items.into_iter().filter(|entry| entry.author.actor.kind() == "KEY");
-        let shown = entries.map(|entry| {
-            assert_eq!(entry.author.request_id.as_deref(), Some("r"));
-            (entry.action.as_str().to_owned(), entry.subject)
-        });
-        shown.collect()
+        self.world.audited().await.into_iter().map(|(action, subject, _)| (action, subject)).collect()
     }
 
     /// The leads of the queue's messages since the last call.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
-use domain::{AuditFilter, Cellphone, Language, PersonName, User, UserId, UserStatus};
+use domain::{Cellphone, Language, PersonName, User, UserId, UserStatus};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World, trips};
 use runtime::metrics::ApiFunction;
@@ -30,15 +30,7 @@ impl Users {
 
     /// The entries of the audit log by keys, oldest first: action, subject and fields.
     async fn audit(&self) -> Vec<(String, String, Vec<String>)> {
-        let all = AuditFilter::default();
-        let log = self.world.db.store().audit_log(self.world.workspace, &all, 100, None).await.unwrap();
-        let by_keys = log.items.into_iter().filter(|entry| entry.author.actor.kind() == "KEY");
-        let mut entries: Vec<_> = by_keys
-            .map(|entry| {
-                assert_eq!(entry.author.request_id.as_deref(), Some("r"));
-                (entry.action.as_str().to_owned(), entry.subject, entry.fields)
-            })
-            .collect();
+        let mut entries = self.world.audited().await;
         entries.reverse();
         entries
     }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::ids::{BusinessAccountId, ChannelId, WorkspaceId};
 use crate::raw::Raw;
+use crate::settings::line::Line;
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -200,6 +201,13 @@ impl LineState {
     ) -> Self {
         let (facts, notice, updated_at) = (BTreeMap::new(), None, Timestamp::from_millis(0));
         Self { workspace_id, channel, business_account, facts, notice, updated_at, version: 0 }
+    }
+
+    /// The state of a line, of which this is known.
+    pub fn of(line: &Line, known: Option<Self>) -> Self {
+        let unknown =
+            || Self::unknown(line.workspace_id, line.channel.clone(), line.business_account.clone());
+        known.unwrap_or_else(unknown)
     }
 
     /// The next version of the state. `None` if the news are not newer than what is known.
