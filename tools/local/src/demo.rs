@@ -1,6 +1,7 @@
 //! The demo: workspaces with data. The demo creates them through the console, as an operator would.
 
 mod data;
+mod incidents;
 mod tenant;
 
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::simulator::{Entry, Provider, Receiver};
 use crate::stack_file::{Office, Sending, Workspace, text};
 
 use data::{ACCOUNTS, ATTRIBUTES, DEMOS, Definition, Demo, DemoUser, PLATFORM, READ_ONLY, State};
+use incidents::Incidents;
 use tenant::Tenant;
 
 /// The time limit for the first webhook. After that, provisioning fails.
@@ -79,6 +81,26 @@ pub(crate) async fn work(
     timeout(LONGEST_WAIT, receiver.ledger().until(is_told)).await.map_err(|_| {
         Problem::new(format!("The webhooks {} of the demo do not arrive.", WORK.join(" and ")))
     })?;
+    receiver.ledger().clear();
+    step.done();
+    Ok(())
+}
+
+/// Lets things go wrong in the second workspace.
+pub(crate) async fn go_wrong(
+    progress: &Progress,
+    workspaces: &[Workspace],
+    capture_url: &str,
+    console: &Console,
+    receiver: &Receiver,
+    provider: &Provider,
+) -> Result<(), Problem> {
+    let Some((demo, workspace)) = DEMOS.iter().zip(workspaces).nth(1) else { return Ok(()) };
+    let step = progress.step("Letting some of it fail");
+    let operator = Operator { console, workspace_id: &workspace.workspace_id };
+    Incidents { operator, demo, workspace, capture_url, receiver, provider }.happen().await?;
+    // Only what you do with the demo is shown.
+    provider.ledger().clear();
     receiver.ledger().clear();
     step.done();
     Ok(())

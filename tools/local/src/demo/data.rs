@@ -204,6 +204,8 @@ pub(super) const DEMOS: [Demo; 3] = [
         }],
         templates: &[
             template("claim_hello", "en", UTILITY, "Hello {{name}}, this is Borealis.", &[BOREALIS]).greets(),
+            template("claim_callback", "en", UTILITY, "Hello {{name}}, we call you back today.", &[BOREALIS])
+                .greets(),
             template("claim_hours", "en", UTILITY, "We answer from 9 to 17 on working days.", &[BOREALIS]),
             template(
                 "claim_opened",
@@ -225,7 +227,7 @@ pub(super) const DEMOS: [Demo; 3] = [
             landing_page: false,
             origin: "https://www.borealis.example",
             secret: "secret-for-www.borealis.example",
-            template: "claim_hello",
+            template: "claim_callback",
         },
     },
     // A later template of its sequence lost its approval, so no conversation can be opened (0602).
@@ -282,7 +284,7 @@ pub(super) const PLATFORM: [Template; 3] = [
 // The business accounts at the provider.
 const ASTER: &str = "205550000000001";
 const ASTER_CRUISES: &str = "205550000000002";
-const BOREALIS: &str = "205550000000003";
+pub(super) const BOREALIS: &str = "205550000000003";
 const COBALT: &str = "205550000000004";
 
 /// All business accounts.

@@ -67,7 +67,10 @@ impl Tenant<'_> {
 }
 
 /// The body of a good answer.
-async fn answered(resource: &str, request: http::Result<Request<Bytes>>) -> Result<Bytes, Problem> {
+pub(super) async fn answered(
+    resource: &str,
+    request: http::Result<Request<Bytes>>,
+) -> Result<Bytes, Problem> {
     let request = request.map_err(|error| Problem::of(&refused(resource), error))?;
     let answer = http_client::send(request).await.map_err(|error| Problem::of(&refused(resource), error))?;
     if answer.status().is_success() {
