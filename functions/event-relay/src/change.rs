@@ -1,6 +1,7 @@
 //! Reads from a stream record what changed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use aws_lambda_events::dynamodb::EventRecord;
 use domain::choices::Held;
@@ -56,7 +57,7 @@ pub(crate) struct Followed {
 pub(crate) struct OfPlatform {
     /// The position of its record in the batch.
     pub(crate) record: usize,
-    pub(crate) change: Change,
+    pub(crate) change: Arc<Change>,
 }
 
 /// A change that is an event.
@@ -85,7 +86,7 @@ pub(crate) enum About {
     /// The choices of a number or a user id, and the one that changed.
     Choice(Box<Choices>, ChoiceScope, Held),
     /// A template that changed.
-    Template(Box<Change>),
+    Template(Arc<Change>),
     /// What the provider says about a line.
     Line(Box<LineState>),
     /// What the provider says about a business account.
@@ -119,10 +120,9 @@ impl EventChange {
         }
     }
 
-    /// Whether this endpoint gets the event. An endpoint is not told about itself: it does not answer.
-    pub(crate) fn is_for(&self, endpoint: &WebhookEndpoint) -> bool {
-        let is_about_itself = matches!(&self.about, About::Endpoint(about) if about.id == endpoint.id);
-        !is_about_itself && endpoint.wants(self.event.event_type)
+    /// Whether this endpoint may get the event. An endpoint is not told about itself: it does not answer.
+    pub(crate) fn may_tell(&self, endpoint: &WebhookEndpoint) -> bool {
+        !matches!(&self.about, About::Endpoint(about) if about.id == endpoint.id)
     }
 
     fn new(event: Event, about: About) -> Self {
@@ -149,26 +149,23 @@ impl BatchWork {
     /// Adds the work that the record at that position asks for. A record asks for nothing if the API shows no change:
     /// a helper row, a write that left the version unchanged, or the removal of anything but a file.
     pub(crate) fn add(&mut self, place: usize, record: &EventRecord) -> Result<(), StoreError> {
-        let change = &record.change;
-        let (before, followed, platform) = (self.changes.len(), self.followed.len(), self.of_platform.len());
-        match record.event_name.as_str() {
-            "REMOVE" => {
-                if let Some(Image::Media(workspace, media)) = Image::read(change.old_image.clone())? {
-                    self.forgotten.push(Forgotten { record: place, workspace, media });
-                }
-            }
-            name => self.add_written(name, &change.old_image, &change.new_image)?,
+        let (change, record, name) = (&record.change, place, record.event_name.as_str());
+        let mut of_record = Self::default();
+        if name != "REMOVE" {
+            of_record.add_written(name, &change.old_image, &change.new_image)?;
+        } else if let Some(Image::Media(workspace, media)) = Image::read(change.old_image.clone())? {
+            self.forgotten.push(Forgotten { record, workspace, media });
         }
-        for added in &mut self.followed[followed..] {
-            added.record = place;
-        }
-        for added in &mut self.of_platform[platform..] {
-            added.record = place;
-        }
-        for added in &mut self.changes[before..] {
-            added.record = place;
-            added.request = Image::request(&change.new_image).map(str::to_owned);
-        }
+        let Self { changes, lanes, followed, of_platform, .. } = of_record;
+        let request = Image::request(&change.new_image).map(str::to_owned);
+        self.changes.extend(changes.into_iter().map(|of| EventChange {
+            record,
+            request: request.clone(),
+            ..of
+        }));
+        self.followed.extend(followed.into_iter().map(|of| Followed { record, ..of }));
+        self.of_platform.extend(of_platform.into_iter().map(|of| OfPlatform { record, ..of }));
+        lanes.into_iter().for_each(|lane| self.wake(lane));
         Ok(())
     }
 
@@ -251,7 +248,7 @@ impl BatchWork {
     }
 
     fn add_template(&mut self, before: Option<Template>, after: Template) {
-        let (scope, change) = (after.scope, Change { before, after });
+        let (scope, change) = (after.scope, Arc::new(Change { before, after }));
         match scope {
             _ if !change.shows() => {}
             TemplateScope::Workspace(workspace) => self.changes.push(of_template(workspace, change)),
@@ -367,11 +364,11 @@ fn of_choices(old: Option<&Choices>, choices: &Choices) -> Vec<EventChange> {
 }
 
 /// The event of a change of a template, in one workspace.
-pub(crate) fn of_template(workspace: WorkspaceId, change: Change) -> EventChange {
+pub(crate) fn of_template(workspace: WorkspaceId, change: Arc<Change>) -> EventChange {
     let Template { version, updated_at, .. } = change.after;
     let entity = change.after.entity(workspace);
     let event = Event::of_change(EventType::TemplateUpdated, workspace, &entity, version, updated_at);
-    EventChange::new(event, About::Template(Box::new(change)))
+    EventChange::new(event, About::Template(change))
 }
 
 fn of_line(line: Box<LineState>) -> EventChange {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use domain::webhook::Subscribers;
 use domain::{Event, EventId, HomeKey, LaneId, Slot, Timestamp, WorkspaceId, error_chain};
 use edge::view;
 use futures::StreamExt;
@@ -32,10 +33,10 @@ struct SubscribedEvent<'a> {
     change: &'a EventChange,
     settings: &'a WorkspaceSettings,
     /// The slots of the endpoints that subscribe to it now.
-    slots: Vec<Slot>,
+    slots: Subscribers,
 }
 
-/// A recorded event, and the slots of its deliveries.
+/// A recorded event, and the slots whose lanes are notified of it.
 struct Standing {
     event: Event,
     slots: Vec<Slot>,
@@ -45,7 +46,7 @@ struct Standing {
 const PORTION: usize = 4 * 1024 * 1024;
 
 /// Records the events of changes with their deliveries, and adds these to their lanes. An event without a subscriber
-/// is not recorded. Five round trips: settings; recorded events together with the data for the bodies; deliveries;
+/// is not recorded. One for a disabled endpoint is recorded as PARKED, and its lane has no work. Five round trips: settings; recorded events together with the data for the bodies; deliveries;
 /// events; lanes.
 pub(crate) async fn relay_events(relay: &Relay, changes: &[EventChange], counted: &Relayed) -> RelayResult {
     let mut failed = Failed::new();
@@ -188,7 +189,7 @@ async fn record(relay: &Relay, new: Vec<NewEvent>, counted: &Relayed, failed: &m
             Ok(()) => {
                 counted.events_recorded.add(1);
                 log_recorded(&new);
-                standing.push(Standing { event: new.event, slots: new.slots });
+                standing.push(Standing { event: new.event, slots: new.slots.enabled });
             }
             Err(error) => {
                 log_failure(&new.event, &error);
@@ -245,7 +246,7 @@ async fn notify_lanes(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashS
 /// Logs the line that connects a request and its event.
 fn log_recorded(NewEvent { event, request, slots, .. }: &NewEvent) {
     let Event { id, workspace_id, event_type, .. } = event;
-    let (request, r#type, deliveries) = (request.as_deref(), event_type.as_str(), slots.len());
+    let (request, r#type, deliveries) = (request.as_deref(), event_type.as_str(), slots.all().count());
     tracing::info!(event = %id, r#type, workspace = %workspace_id, request, deliveries, "event recorded");
 }
 

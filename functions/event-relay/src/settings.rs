@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::{Definitions, Event, Slot, WebhookEndpoint, WorkspaceId, error_chain};
+use domain::webhook::Subscribers;
+use domain::{Definitions, Event, WebhookEndpoint, WorkspaceId, error_chain};
 use futures::future::{join_all, try_join};
 use store::Store;
 
@@ -18,9 +19,9 @@ pub(crate) struct WorkspaceSettings {
 
 impl WorkspaceSettings {
     /// The slots of the endpoints that subscribe to an event; empty if none does.
-    pub(crate) fn slots_of(&self, change: &EventChange) -> Vec<Slot> {
-        let wanting = self.endpoints.iter().filter(|endpoint| change.is_for(endpoint));
-        wanting.map(|endpoint| endpoint.slot_of(&change.subject())).collect()
+    pub(crate) fn slots_of(&self, change: &EventChange) -> Subscribers {
+        let told = self.endpoints.iter().filter(|endpoint| change.may_tell(endpoint));
+        Subscribers::among(told, change.event.event_type, &change.subject())
     }
 
     /// Whether an event may be recorded already. Its endpoints may have been disabled after it was recorded and

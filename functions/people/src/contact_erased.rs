@@ -1,5 +1,6 @@
 //! The event `contact.erased`.
 
+use domain::webhook::Subscribers;
 use domain::{ContactId, Erasure, Event, EventType, HomeKey, LaneId, error_chain};
 use edge::view;
 use queue::{Queues, Wake};
@@ -22,8 +23,7 @@ pub(crate) async fn record(
         Some(recorded) => recorded.slots,
         None => {
             let endpoints = store.endpoints(workspace).await?;
-            let wanting = endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
-            let slots: Vec<_> = wanting.map(|endpoint| endpoint.slot_of(contact.as_uuid())).collect();
+            let slots = Subscribers::among(&endpoints, event.event_type, contact.as_uuid());
             if slots.is_empty() {
                 return Ok(());
             }
@@ -33,7 +33,7 @@ pub(crate) async fn record(
             let new =
                 NewEvent { event: event.clone(), about: None, request: None, body, slots: slots.clone() };
             store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>()?;
-            slots
+            slots.enabled
         }
     };
     let mut wakes = vec![];

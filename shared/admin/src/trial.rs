@@ -31,7 +31,7 @@ impl<G: Check<WebhookEndpoint>> Admin<'_, G> {
         let event = Event::of_change(EventType::WebhookTest, self.workspace, &trial, 1, now);
         let (body, slot) = (body(&event)?, endpoint.slot_of(event.id.as_uuid()));
         let delivery = DeliveryId { event: event.id, endpoint: id };
-        let new = NewEvent { event, about: None, request: None, body, slots: vec![slot] };
+        let new = NewEvent { event, about: None, request: None, body, slots: vec![slot].into() };
         store.record_trial(&new, id, &self.by).await?;
         let place = HomeKey { at: now, event: delivery.event };
         let notified = store.notify_webhook_lane(slot, place, self.rescue).await?;

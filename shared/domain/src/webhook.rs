@@ -17,7 +17,8 @@ pub mod signature;
 
 pub use attempt::{Attempt, AttemptError, AttemptOutcome};
 pub use endpoint::{
-    ChangeRefused, DisabledReason, EndpointChange, EndpointState, EventFilter, PARKED_FOR, WebhookEndpoint,
+    ChangeRefused, DisabledReason, EndpointChange, EndpointState, EventFilter, PARKED_FOR, Subscribers,
+    WebhookEndpoint,
 };
 pub use endpoint_url::{EndpointUrl, Reach, TrustedReceivers, UrlRefused};
 pub use forward_url::ForwardUrl;

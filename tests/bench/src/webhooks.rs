@@ -47,7 +47,7 @@ pub async fn record(world: &World, slot: Slot, count: usize) -> (Vec<String>, Op
         let id = store.ids().next();
         let event = Event::of_change(EventType::ContactUpdated, slot.workspace, &id, 1, store.now());
         let body = json!({ "eventId": event.id.to_string(), "payload": "x".repeat(BODY - 70) }).to_string();
-        NewEvent { event, about: None, request: None, body: body.into_bytes(), slots: vec![slot] }
+        NewEvent { event, about: None, request: None, body: body.into_bytes(), slots: vec![slot].into() }
     };
     let new: Vec<NewEvent> = (0..count).map(new).collect();
     // A batch of a stream has at most this many events.

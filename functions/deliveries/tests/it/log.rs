@@ -152,7 +152,13 @@ async fn a_page_with_a_filter_reads_at_most_4000_rows_of_a_slot_and_can_be_short
             let subject = store.ids().next();
             let event =
                 domain::Event::of_change(EventType::ContactCreated, f.world.workspace, &subject, 1, f.now());
-            store::NewEvent { event, about: None, request: None, body: b"{}".to_vec(), slots: vec![slot] }
+            store::NewEvent {
+                event,
+                about: None,
+                request: None,
+                body: b"{}".to_vec(),
+                slots: vec![slot].into(),
+            }
         })
         .collect();
     for result in store.record_events(&events).await {

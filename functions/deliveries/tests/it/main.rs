@@ -15,8 +15,8 @@ use std::time::Duration;
 use deliveries::Deliveries;
 use domain::webhook::delivery::Next;
 use domain::{
-    Attempt, AttemptOutcome, AuditFilter, Delivery, DeliveryId, EndpointId, Event, EventId, EventType, Slot,
-    Timestamp, WebhookEndpoint,
+    Attempt, AttemptOutcome, Delivery, DeliveryId, EndpointId, Event, EventId, EventType, Slot, Timestamp,
+    WebhookEndpoint,
 };
 use edge::ApiRequest;
 use harness::{Answer, GatewayEvent, TestQueue, World};
@@ -78,7 +78,8 @@ impl Log {
         let event = Event::of_change(event_type, self.world.workspace, &store.ids().next(), 1, store.now());
         let slots: Vec<Slot> = to.iter().map(|endpoint| endpoint.slot_of(event.id.as_uuid())).collect();
         let id = event.id;
-        let new = NewEvent { event, about: None, request: Some("made-by".to_owned()), body, slots };
+        let new =
+            NewEvent { event, about: None, request: Some("made-by".to_owned()), body, slots: slots.into() };
         for result in store.record_events(&[new]).await {
             result.unwrap();
         }
@@ -106,15 +107,7 @@ impl Log {
 
     /// The entries of the audit log, in no particular order: action and subject.
     async fn audit(&self) -> Vec<(String, String)> {
-        let all = AuditFilter::default();
-        let log = self.world.db.store().audit_log(self.world.workspace, &all, 100, None).await.unwrap();
-        let by_key = log.items.into_iter().filter(|entry| entry.author.actor.kind() == "KEY");
-        by_key
-            .map(|entry| {
-                assert_eq!(entry.author.request_id.as_deref(), Some("r"));
-                (entry.action.as_str().to_owned(), entry.subject)
-            })
-            .collect()
+        self.world.audited().await.into_iter().map(|(action, subject, _)| (action, subject)).collect()
     }
 
     /// The queues of the messages since the last call.

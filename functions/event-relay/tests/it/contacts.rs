@@ -238,18 +238,38 @@ async fn a_change_that_the_api_does_not_show_is_no_event() {
 async fn an_event_without_a_subscriber_writes_nothing() {
     let scene = Scene::start().await;
     scene.endpoint(ENDPOINT, &["contact.created", "message.created"]).await;
-    let disabled = scene.endpoint(OTHER, &[]).await;
-    let store = scene.world.db.store();
-    let disabled = disabled.disabled(DisabledReason::Operator, store.now()).unwrap();
-    assert!(store.replace_endpoint(&disabled).await.unwrap());
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(UPDATED)).await);
     let reads = ["Query", "GetItem", "BatchGetItem"];
     assert!(scene.world.db.calls().iter().all(|call| reads.contains(&&*call.operation)));
-    assert!(scene.nothing_happened().await && scene.deliveries(OTHER).await.is_empty());
+    assert!(scene.nothing_happened().await);
 
     assert!(scene.relayed(&fixture(CREATED)).await);
-    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.deliveries(OTHER).await.len()), (1, 0));
+    assert_eq!(scene.deliveries(ENDPOINT).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_event_is_kept_for_a_disabled_endpoint_that_subscribed_and_its_lane_has_no_work() {
+    let scene = Scene::start().await;
+    let endpoint = scene.endpoint(ENDPOINT, &["contact.updated"]).await;
+    let now = scene.world.db.store().now();
+    scene.replace(&endpoint, |next| *next = endpoint.disabled(DisabledReason::Operator, now).unwrap()).await;
+    assert!(scene.relayed(&fixture(CREATED)).await);
+    assert!(scene.nothing_happened().await, "it did not subscribe");
+
+    for is_repeat in [false, true] {
+        assert!(scene.relayed(&fixture(UPDATED)).await);
+        assert!(is_repeat || scene.due_at(ENDPOINT).is_none() && scene.sqs.take().is_empty());
+        let [delivery] = &scene.deliveries(ENDPOINT).await[..] else { panic!("one delivery") };
+        assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Parked, 0));
+    }
+    let event = &scene.world.db.rows_of(Table::Webhooks, "event")[0];
+    assert_eq!(event["slots"]["L"].as_array().unwrap().len(), 1);
+
+    // An enabled endpoint gets the same event at once.
+    scene.endpoint(OTHER, &[]).await;
+    assert!(scene.relayed(&fixture(CREATED)).await);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.deliveries(OTHER).await.len()), (1, 1));
 }
 
 #[tokio::test]

@@ -123,6 +123,8 @@ async fn a_record_that_is_twice_in_a_batch_is_recorded_once_and_fails_at_both_po
         scene.world.db.fail(lookup, Fault::Throttled, 3);
     }
     assert_eq!(scene.named(&batch).await.unwrap(), [1, 2].map(number));
+    // On a busy machine the time of a call can be over before its third try.
+    scene.world.db.heal();
     scene.world.db.forget_calls();
     assert!(scene.relayed(&batch).await);
     let writes = scene.world.db.calls();
@@ -233,6 +235,8 @@ async fn a_failed_lane_update_repeats_all_records_of_the_lane() {
     scene.world.db.fail("UpdateItem", Fault::Unreachable, 3);
     assert_eq!(scene.named(&batch).await.unwrap(), [1, 2].map(number));
     assert_eq!((scene.due_at(ENDPOINT), scene.sqs.take().len()), (None, 0), "no lane was updated");
+    // As above.
+    scene.world.db.heal();
     assert!(scene.relayed(&batch).await);
     assert!(scene.due_at(ENDPOINT).is_some());
     assert_eq!(scene.sqs.take().len(), 1);

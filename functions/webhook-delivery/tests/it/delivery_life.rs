@@ -297,7 +297,7 @@ async fn the_lanes_of_a_batch_are_visited_at_the_same_time() {
     let world = World::start().await;
     let other = Slot { number: 1, ..slot() };
     let event = event(2);
-    let new = NewEvent { slots: vec![other], ..new_event(&event, BODY) };
+    let new = NewEvent { slots: vec![other].into(), ..new_event(&event, BODY) };
     world.store().record_events(&[new]).await.pop().unwrap().unwrap();
     world.store().notify_webhook_lane(other, place(&event), RESCUE).await.unwrap();
     // Each receiver answers when both requests are posted.

@@ -117,7 +117,8 @@ impl Loopback {
     }
 
     fn look(&self) -> usize {
-        let open = descriptors() - self.other - self.receiver.sockets();
+        // The receiver may just have closed one that was counted.
+        let open = descriptors().saturating_sub(self.other + self.receiver.sockets());
         self.most.fetch_max(open, Relaxed);
         open
     }

@@ -118,7 +118,7 @@ async fn five_hundred_deliveries_to_a_black_hole_delay_none_of_a_thousand_others
                 about: None,
                 request: None,
                 body: BODY.to_vec(),
-                slots: vec![*slot],
+                slots: vec![*slot].into(),
             })
             .collect();
         for recorded in db.store().record_events(&new).await {

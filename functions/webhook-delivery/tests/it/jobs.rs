@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use domain::webhook::Subscribers;
 use domain::webhook::job::{Job, JobState};
 use domain::{AttemptError, DeliveryState, EndpointUrl, JobKind, TrustedReceivers};
 use harness::{Death, TestClock};
+use store::NewEvent;
 
 use crate::reactions::{Posted, Reaction};
-use crate::world::{DAY, World, event, secs, slot};
+use crate::world::{BODY, DAY, World, event, new_event, secs, slot};
 
 fn numbers(range: std::ops::Range<u64>) -> Vec<u64> {
     range.collect()
@@ -76,7 +78,7 @@ async fn a_delivery_that_waited_longer_than_two_weeks_stays_parked() {
     world.enable().await;
     let posts = world.receivers.count();
     let late = crate::world::event_at(10, world.now());
-    world.tell_events(std::slice::from_ref(&late), crate::world::BODY).await;
+    world.tell_events(std::slice::from_ref(&late), BODY).await;
     world.to_rest().await;
     assert_eq!(world.receivers.count(), posts + 1);
     for number in 0..10 {
@@ -88,6 +90,28 @@ async fn a_delivery_that_waited_longer_than_two_weeks_stays_parked() {
     assert_eq!(world.receivers.count(), posts + 11);
     let job = world.job_of(id).await;
     assert_eq!((job.attempted, job.delivered, job.passed, job.state), (10, 10, 1, JobState::Done));
+}
+
+#[tokio::test]
+async fn what_happened_while_an_endpoint_was_disabled_is_posted_by_a_recovery_and_not_before() {
+    let world = World::empty().await;
+    world.disable().await;
+    for number in 1..=3 {
+        let slots = Subscribers { enabled: vec![], disabled: vec![slot()] };
+        let new = NewEvent { slots, ..new_event(&event(number), BODY) };
+        world.store().record_events(&[new]).await.into_iter().collect::<Result<(), _>>().unwrap();
+    }
+    world.enable().await;
+    world.to_rest().await;
+    assert_eq!(world.receivers.count(), 0);
+    let delivery = world.seen(1).await.0;
+    assert_eq!((delivery.state, delivery.because(None)), (DeliveryState::Parked, Some("ENDPOINT_DISABLED")));
+
+    let id = world.ask(JobKind::Recover { since: TestClock::START }).await;
+    world.to_rest().await;
+    let job = world.job_of(id).await;
+    assert_eq!((job.attempted, job.delivered, job.passed, job.state), (3, 3, 0, JobState::Done));
+    assert!(world.states(1..4).await.iter().all(|(state, _)| *state == DeliveryState::Delivered));
 }
 
 #[tokio::test]

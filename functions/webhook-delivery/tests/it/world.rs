@@ -391,7 +391,13 @@ pub(crate) fn event_at(number: u64, at: Timestamp) -> Event {
 }
 
 pub(crate) fn new_event(event: &Event, body: &[u8]) -> NewEvent {
-    NewEvent { event: event.clone(), about: None, request: None, body: body.to_vec(), slots: vec![slot()] }
+    NewEvent {
+        event: event.clone(),
+        about: None,
+        request: None,
+        body: body.to_vec(),
+        slots: vec![slot()].into(),
+    }
 }
 
 pub(crate) fn place(event: &Event) -> HomeKey {

@@ -10,7 +10,8 @@
 //!
 //! An attempt counts if a post was begun and its outcome was recorded. A PENDING delivery is shown as PARKED
 //! while its endpoint is disabled, and as CANCELLED after its endpoint was deleted ([`Delivery::shown`]). Its
-//! row does not change.
+//! row does not change. An event that happens while the endpoint is disabled has a delivery that is PARKED in its row: only
+//! a job attempts it.
 
 use std::fmt;
 use std::time::Duration;
@@ -141,7 +142,7 @@ impl Delivery {
         match (self.state, endpoint) {
             (DeliveryState::Delivered, _) => None,
             (DeliveryState::Exhausted, _) => self.last.and_then(|(_, outcome)| outcome.error_code()),
-            (DeliveryState::Parked, _) => Some("DISABLED_TOO_LONG"),
+            (DeliveryState::Parked, _) => Some("ENDPOINT_DISABLED"),
             (DeliveryState::Cancelled, _) => Some("EVENT_LOST"),
             (DeliveryState::Pending, None) => Some("ENDPOINT_DELETED"),
             (DeliveryState::Pending, Some(endpoint)) => match endpoint.state {
@@ -215,7 +216,8 @@ pub enum DeliveryState {
     Delivered,
     /// All attempts of the schedule failed.
     Exhausted,
-    /// The delivery waits for its endpoint to be enabled, or waited too long.
+    /// The delivery waits for its endpoint to be enabled, or waited too long; or the endpoint was disabled when the event
+    /// happened. Only a job attempts it.
     Parked,
     /// The endpoint was deleted, or the event is lost.
     Cancelled,
@@ -334,7 +336,7 @@ mod tests {
             (DeliveryState::Pending, None, Some(later), None, Some("ENDPOINT_DELETED"), None),
             (DeliveryState::Delivered, Some(answered(200)), None, None, None, None),
             (DeliveryState::Exhausted, Some(answered(302)), None, Some(&gone), Some("REDIRECT"), None),
-            (DeliveryState::Parked, None, None, Some(&enabled), Some("DISABLED_TOO_LONG"), None),
+            (DeliveryState::Parked, None, None, Some(&enabled), Some("ENDPOINT_DISABLED"), None),
             (DeliveryState::Cancelled, None, None, Some(&enabled), Some("EVENT_LOST"), None),
         ] {
             let last = last.map(|outcome| (NOW, outcome));

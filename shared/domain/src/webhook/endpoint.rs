@@ -64,11 +64,6 @@ impl WebhookEndpoint {
         Ok(text.to_owned())
     }
 
-    /// Whether an event of this type is delivered to this endpoint.
-    pub fn wants(&self, event_type: EventType) -> bool {
-        self.is_enabled() && self.filter.takes(event_type)
-    }
-
     /// Whether the service attempts deliveries.
     pub fn is_enabled(&self) -> bool {
         self.state == EndpointState::Enabled
@@ -198,6 +193,46 @@ impl From<CapTooLow> for ChangeRefused {
     }
 }
 
+/// The slots that an event is recorded for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subscribers {
+    /// Of the enabled endpoints: the event is delivered.
+    pub enabled: Vec<Slot>,
+    /// Of the disabled endpoints: the event is kept for a recovery ([`crate::JobKind::Recover`]).
+    pub disabled: Vec<Slot>,
+}
+
+impl Subscribers {
+    /// Those of these endpoints that subscribed to events of this type, with the slots for this subject.
+    pub fn among<'a>(
+        endpoints: impl IntoIterator<Item = &'a WebhookEndpoint>,
+        event_type: EventType,
+        subject: &Uuid,
+    ) -> Self {
+        let subscribed = endpoints.into_iter().filter(|endpoint| endpoint.filter.takes(event_type));
+        let (enabled, disabled): (Vec<_>, Vec<_>) = subscribed.partition(|endpoint| endpoint.is_enabled());
+        let slots = |of: Vec<&WebhookEndpoint>| of.iter().map(|endpoint| endpoint.slot_of(subject)).collect();
+        Self { enabled: slots(enabled), disabled: slots(disabled) }
+    }
+
+    /// Whether nobody subscribed.
+    pub fn is_empty(&self) -> bool {
+        self.enabled.is_empty() && self.disabled.is_empty()
+    }
+
+    /// All slots: 0 to 10.
+    pub fn all(&self) -> impl Iterator<Item = Slot> {
+        self.enabled.iter().chain(&self.disabled).copied()
+    }
+}
+
+impl From<Vec<Slot>> for Subscribers {
+    /// Slots of enabled endpoints.
+    fn from(enabled: Vec<Slot>) -> Self {
+        Self { enabled, disabled: vec![] }
+    }
+}
+
 /// How long deliveries wait for a disabled endpoint: 14 days.
 pub const PARKED_FOR: Duration = days(14);
 
@@ -307,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_is_disabled_once_and_enabled_once_and_receives_only_what_it_wants() {
+    fn an_endpoint_is_disabled_once_and_enabled_once() {
         let first = endpoint();
         let disabled = first.disabled(DisabledReason::Gone, NOW).unwrap();
         let state = EndpointState::Disabled { since: NOW, reason: DisabledReason::Gone };
@@ -317,9 +352,23 @@ mod tests {
         assert_eq!((disabled.enabled(NOW), first.enabled(NOW)), (Some(enabled), None));
         assert_eq!((first.is_enabled(), disabled.is_enabled()), (true, false));
         assert_eq!([first.state, state].map(EndpointState::as_str), ["ENABLED", "DISABLED"]);
-        let wants = |event_type| [&first, &disabled].map(|endpoint| endpoint.wants(event_type));
-        assert_eq!(wants(EventType::ContactUpdated), [true, false]);
-        assert_eq!(wants(EventType::ContactCreated), [false, false]);
+    }
+
+    #[test]
+    fn an_event_is_recorded_for_the_endpoints_that_subscribed_whether_they_are_enabled_or_not() {
+        let (subject, first) = (Uuid::from_u128(6), endpoint());
+        let second = WebhookEndpoint { id: EndpointId::from_uuid(Uuid::from_u128(9)), ..endpoint() };
+        let disabled = second.disabled(DisabledReason::Gone, NOW).unwrap();
+        let among = |event_type| Subscribers::among([&first, &disabled], event_type, &subject);
+        let updated = among(EventType::ContactUpdated);
+        let expected = Subscribers {
+            enabled: vec![first.slot_of(&subject)],
+            disabled: vec![disabled.slot_of(&subject)],
+        };
+        assert_eq!((updated.is_empty(), &updated), (false, &expected));
+        assert_eq!(updated.all().map(|slot| slot.endpoint).collect::<Vec<_>>(), [first.id, disabled.id]);
+        assert!(among(EventType::ContactCreated).is_empty());
+        assert!(!Subscribers::among([&disabled], EventType::ContactUpdated, &subject).is_empty());
     }
 
     #[test]

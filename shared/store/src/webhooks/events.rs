@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use domain::webhook::Subscribers;
 use domain::{
-    AuditAction, Author, Delivery, EndpointId, Event, EventId, EventType, HomeKey, Slot, Timestamp, Track,
-    WorkspaceId,
+    AuditAction, Author, Delivery, DeliveryState, EndpointId, Event, EventId, EventType, HomeKey, Slot,
+    Timestamp, Track, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -33,7 +34,7 @@ pub struct NewEvent {
     /// The body, at most [`Event::MAX_BODY`] bytes.
     pub body: Vec<u8>,
     /// The slots of the endpoints that subscribe to the event: 1 to 10.
-    pub slots: Vec<Slot>,
+    pub slots: Subscribers,
 }
 
 /// The event that a delivery sends.
@@ -94,8 +95,8 @@ impl Store {
         Ok(standing)
     }
 
-    /// Records events that are not recorded yet, with a delivery for each of their slots. Returns the result
-    /// of each. The deliveries are written first and the event last, so an event that exists has all its
+    /// Records events that are not recorded yet, with a delivery for each of their slots, which is PARKED if the endpoint is
+    /// disabled. Returns the result of each. The deliveries are written first and the event last, so an event that exists has all its
     /// deliveries. A repeat changes nothing, because no delivery is attempted without its event. Two round
     /// trips for each 25 rows, some of them at the same time.
     pub async fn record_events(&self, events: &[NewEvent]) -> Vec<Result<(), StoreError>> {
@@ -243,8 +244,10 @@ fn marked(slot: Slot) -> RowUpdate {
 
 fn homes(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Vec<Item>, StoreError> {
     let Event { id, event_type, at, .. } = new.event;
-    let home = |slot: &Slot| home_item(&Delivery::new(*slot, id, event_type, at, now, kept));
-    new.slots.iter().map(home).collect::<Result<Vec<_>, _>>().map(without_repeats)
+    let new_one = |slot: &Slot| Delivery::new(*slot, id, event_type, at, now, kept);
+    let pending = new.slots.enabled.iter().map(new_one);
+    let parked = new.slots.disabled.iter().map(|slot| new_one(slot).ended(DeliveryState::Parked));
+    pending.chain(parked).map(|home| home_item(&home)).collect::<Result<Vec<_>, _>>().map(without_repeats)
 }
 
 fn event_item(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Item, StoreError> {
@@ -257,7 +260,7 @@ fn event_item(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Item, St
         body: new.body.clone(),
         about: new.about,
         request: new.request.clone(),
-        slots: new.slots.iter().map(|slot| format!("{}#{}", slot.endpoint, slot.number)).collect(),
+        slots: new.slots.all().map(|slot| format!("{}#{}", slot.endpoint, slot.number)).collect(),
         expires_at: now.plus(kept).as_seconds(),
     };
     row(keys::event(workspace_id, id), "event", &body)

@@ -203,7 +203,7 @@ async fn a_delivery_without_further_attempts_shows_the_reason() {
         assert_eq!(because(&waiting).await, shown_waiting);
         assert_eq!(because(&redirected).await, is("EXHAUSTED", "REDIRECT"));
         assert_eq!(because(&died).await, is("EXHAUSTED", "WORKER_DIED"));
-        assert_eq!(because(&parked).await, is("PARKED", "DISABLED_TOO_LONG"));
+        assert_eq!(because(&parked).await, is("PARKED", "ENDPOINT_DISABLED"));
         assert_eq!(because(&lost).await, is("CANCELLED", "EVENT_LOST"));
         assert_eq!(because(&delivered).await, (json!("DELIVERED"), Value::Null));
     }

@@ -77,8 +77,15 @@ impl Hooks {
     pub(crate) async fn event(&self, endpoints: &[&WebhookEndpoint]) -> Event {
         let (store, trial) = (self.store(), self.store().ids().next());
         let event = Event::of_change(EventType::ContactUpdated, self.id(), &trial, 1, store.now());
-        let slots = endpoints.iter().map(|endpoint| endpoint.slot_of(event.id.as_uuid())).collect();
-        let new = NewEvent { event: event.clone(), about: None, request: None, body: b"{}".to_vec(), slots };
+        let slots: Vec<Slot> =
+            endpoints.iter().map(|endpoint| endpoint.slot_of(event.id.as_uuid())).collect();
+        let new = NewEvent {
+            event: event.clone(),
+            about: None,
+            request: None,
+            body: b"{}".to_vec(),
+            slots: slots.into(),
+        };
         store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>().unwrap();
         event
     }

@@ -307,7 +307,7 @@ export const en = {
       ADDRESS_REFUSED: 'The host has an address that the service does not call.',
       ANSWER_BROKEN: 'The answer broke off.',
       WORKER_DIED: 'The service was interrupted. Nobody knows whether the request arrived.',
-      DISABLED_TOO_LONG: 'The endpoint was disabled for too long.',
+      ENDPOINT_DISABLED: 'The endpoint was disabled when the event happened, or for more than 14 days. A recovery sends it.',
       EVENT_LOST: 'The event is lost.',
       ENDPOINT_DELETED: 'The endpoint was deleted.',
       OPERATOR: 'The operator disabled the endpoint.',

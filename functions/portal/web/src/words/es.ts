@@ -309,7 +309,7 @@ export const es: Words = {
       ADDRESS_REFUSED: 'El host tiene una dirección que el servicio no llama.',
       ANSWER_BROKEN: 'La respuesta se cortó.',
       WORKER_DIED: 'El servicio se interrumpió. Nadie sabe si la petición llegó.',
-      DISABLED_TOO_LONG: 'El destino estuvo desactivado demasiado tiempo.',
+      ENDPOINT_DISABLED: 'El destino estaba desactivado cuando ocurrió el evento, o lo estuvo más de 14 días. Una recuperación lo envía.',
       EVENT_LOST: 'El evento se perdió.',
       ENDPOINT_DELETED: 'El destino se eliminó.',
       OPERATOR: 'El operador desactivó el destino.',

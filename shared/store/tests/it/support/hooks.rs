@@ -39,7 +39,7 @@ pub(crate) fn event(version: u64, millis: i64) -> NewEvent {
         event: Event::of_change(EventType::ContactUpdated, workspace(), &Uuid::from_u128(2), version, at),
         request: Some(format!("request-{version}")),
         body: format!("body {version}").into_bytes(),
-        slots: vec![slot(1)],
+        slots: vec![slot(1)].into(),
     }
 }
 

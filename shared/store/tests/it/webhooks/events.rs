@@ -28,7 +28,7 @@ fn ids(events: &[NewEvent]) -> Vec<EventId> {
 #[tokio::test]
 async fn an_event_is_recorded_with_its_deliveries_and_its_body() {
     let hooks = Hooks::start().await;
-    let new = NewEvent { slots: (1..=10).map(slot).collect(), ..event(1, 0) };
+    let new = NewEvent { slots: (1..=10).map(slot).collect::<Vec<_>>().into(), ..event(1, 0) };
     assert_eq!(standing(&hooks, std::slice::from_ref(&new)).await, []);
     hooks.db.forget_calls();
     hooks.record(std::slice::from_ref(&new)).await;
@@ -36,11 +36,11 @@ async fn an_event_is_recorded_with_its_deliveries_and_its_body() {
     assert_eq!(hooks.cost().0, 11.0, "ten deliveries and the event");
     let found = hooks.store().recorded_event(workspace(), new.event.id).await.unwrap().unwrap();
     assert_eq!((found.id, found.at, found.event_type), (new.event.id, new.event.at, new.event.event_type));
-    assert_eq!((found.body, found.request, &found.slots), (new.body, new.request, &new.slots));
+    assert_eq!((found.body, found.request, &found.slots), (new.body, new.request, &new.slots.enabled));
     let asked = [(workspace(), new.event.id); 2];
     let standing = hooks.store().recorded_events(&asked).await.unwrap();
     assert_eq!(
-        standing[&new.event.id], new.slots,
+        standing[&new.event.id], new.slots.enabled,
         "a repeat is notified to the lanes that it was recorded for"
     );
     for n in 1..=10 {

@@ -121,7 +121,7 @@ async fn a_span_includes_its_first_moment_and_excludes_its_last() {
 #[tokio::test]
 async fn a_delivery_is_found_by_its_id_with_its_attempts_in_order() {
     let hooks = Hooks::start().await;
-    let new = NewEvent { slots: vec![Slot { number: 3, ..slot(1) }, slot(2)], ..event(1, 0) };
+    let new = NewEvent { slots: vec![Slot { number: 3, ..slot(1) }, slot(2)].into(), ..event(1, 0) };
     hooks.record(std::slice::from_ref(&new)).await;
     let id = DeliveryId { event: new.event.id, endpoint: endpoint(1) };
     hooks.db.forget_calls();
