@@ -57,7 +57,7 @@ impl fmt::Debug for Outgoing {
 }
 
 /// The JSON body of the request.
-pub(crate) fn body(to: &Address, what: &Outgoing, answers: Option<&str>, part: PartId) -> Value {
+pub fn body(to: &Address, what: &Outgoing, answers: Option<&str>, part: PartId) -> Value {
     let (kind, content) = content(what);
     let recipient = match to {
         Address::Number(_) => "to",

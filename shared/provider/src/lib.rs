@@ -19,12 +19,12 @@ use domain::{Address, ChannelId, LineThrottle, PartId, Reached, Secret};
 use reqwest::Response;
 use reqwest::header::HeaderValue;
 
-pub use body::Outgoing;
+pub use body::{Outgoing, body};
 pub use client::Client;
 pub use components::{Values, read_form};
 pub use files::{FetchedFile, FileClient, FileHosts, NotAHost, NotFetched, WantedFile};
 pub use meaning::{CallOutcome, Meaning, meaning};
-pub use templates::{ListedLine, NotRead, TemplateClient, TemplatePage};
+pub use templates::{ListedLine, NotRead, SimulatedGraph, TemplateClient, TemplatePage};
 
 /// One call: a message, or a part of one.
 #[derive(Clone, Copy, Debug)]

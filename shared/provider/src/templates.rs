@@ -5,6 +5,7 @@
 //! GET {graph}/{version}/{account}/phone_numbers?fields=...&limit=100 -> { data }
 //! ```
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::settings::reported::LineFact;
@@ -21,11 +22,21 @@ use crate::components::read_form;
 use crate::{NO_OBJECT, bearer, read_answer};
 
 /// Reads the templates of business accounts. Plain HTTP is for simulators.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TemplateClient {
-    http: reqwest::Client,
+    graph: Graph,
     base: Url,
 }
+
+/// Who answers.
+#[derive(Clone)]
+enum Graph {
+    Http(reqwest::Client),
+    Simulated(Arc<SimulatedGraph>),
+}
+
+/// Answers a request of a URL without a network: the status, and the body.
+pub type SimulatedGraph = dyn Fn(&Url) -> (u16, Value) + Send + Sync;
 
 /// A page of an account's templates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +111,13 @@ impl TemplateClient {
         let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
         let client = outbound::client(tls, "Templates").connect_timeout(Self::CONNECT);
         let http = client.https_only(base.scheme() == "https").build().map_err(ClientError::Client)?;
-        Ok(Self { http, base })
+        Ok(Self { graph: Graph::Http(http), base })
+    }
+
+    /// A client that this function answers: for simulations, whose time is not that of a network.
+    pub fn simulated(graph: &str, answer: Arc<SimulatedGraph>) -> Result<Self, ClientError> {
+        let base = outbound::url_below(graph, &[]).ok_or(ClientError::Url { setting: "GRAPH_URL" })?;
+        Ok(Self { graph: Graph::Simulated(answer), base })
     }
 
     /// The page of an account's templates after this cursor.
@@ -188,18 +205,26 @@ impl TemplateClient {
     async fn get(&self, url: Url, token: &Secret) -> Result<Value, NotRead> {
         let bearer = bearer(token)
             .ok_or(NotRead::Refused { code: REFUSALS[1], words: "the token is no header".to_owned() })?;
+        let http = match &self.graph {
+            Graph::Http(http) => http,
+            Graph::Simulated(answer) => return meant(answer(&url)),
+        };
         let get = async {
-            let response = self.http.get(url).header(AUTHORIZATION, bearer).send().await;
+            let response = http.get(url).header(AUTHORIZATION, bearer).send().await;
             let response = response.map_err(|_| NotRead::NotNow("the provider did not answer".into()))?;
             let status = response.status().as_u16();
             let body = read_answer(response, Self::MAX_READ).await;
             let body = body.map_err(|why| NotRead::NotNow(why.to_owned()))?;
-            let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-            if (200..=299).contains(&status) { Ok(body) } else { Err(refused(status, &body)) }
+            meant((status, serde_json::from_slice(&body).unwrap_or_default()))
         };
         let late = |_| NotRead::NotNow("the provider did not answer in time".into());
         timeout(Self::TIME, get).await.unwrap_or_else(|elapsed| Err(late(elapsed)))
     }
+}
+
+/// The meaning of an answer.
+fn meant((status, body): (u16, Value)) -> Result<Value, NotRead> {
+    if (200..=299).contains(&status) { Ok(body) } else { Err(refused(status, &body)) }
 }
 
 /// The meaning of an answer that is no success.

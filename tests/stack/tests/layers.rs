@@ -97,6 +97,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
                 "inbox",
                 "lead-sender",
                 "leads",
+                "local",
                 "message-sender",
                 "messages",
                 "people",

@@ -28,6 +28,7 @@ mod queues;
 mod random;
 mod receivers;
 pub mod register;
+mod reviews;
 mod rows;
 mod sent;
 mod settings;
@@ -122,7 +123,8 @@ async fn live(options: &Options) -> Report {
     for safeguard in &options.without {
         world.db.remove_safeguard(safeguard);
     }
-    let (receivers, whatsapp) = (Receivers::new(faults.clone()), WhatsApp::new(faults.clone()));
+    let registry = Arc::new(reviews::registry(&[0, 1].map(Tenant::line)));
+    let (receivers, whatsapp) = (Receivers::new(faults.clone()), WhatsApp::new(faults.clone(), registry));
     let (sqs, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
     let failures = TestFailures::default();
     World::provider_app(&world.db, World::APP, None).await;
@@ -159,8 +161,12 @@ async fn live(options: &Options) -> Report {
     simulation.start_merges(&Random::new(!options.seed));
     simulation.start_customers(&Random::new(options.seed.rotate_left(32)));
     simulation.start_operators();
+    simulation.start_reviews(&Random::new(options.seed.rotate_left(48)));
     simulation.act().await;
     simulation.rest().await;
+    if simulation.recover().await {
+        simulation.rest().await;
+    }
     if simulation.finish_erasures().await {
         simulation.rest().await;
     }

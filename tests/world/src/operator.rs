@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use domain::webhook::DisabledReason;
 use domain::{
-    Brand, BrandId, BusinessAccountId, ChannelId, Ids, Job, JobId, JobKind, Line, Secret, WebhookEndpoint,
+    Brand, BrandId, BusinessAccountId, ChannelId, Ids, Job, JobId, JobKind, Line, Secret, Timestamp,
+    WebhookEndpoint,
 };
 use futures::future::join_all;
 use harness::World;
@@ -178,10 +179,27 @@ impl Simulation {
     /// Enables the tenant's endpoint, if it is disabled, and lets it have what waits.
     pub(crate) async fn enable(&self, tenant: &Tenant) {
         let now = self.now();
-        let Some(enabled) = self.change(tenant, |found| found.enabled(now)).await else { return };
+        if let Some(enabled) = self.change(tenant, |found| found.enabled(now)).await {
+            self.asks_for(&enabled, JobKind::Enable).await;
+        }
+    }
+
+    /// Lets the endpoints that were disabled at times have the events of those times. Returns whether there is such an endpoint.
+    pub(crate) async fn recover(&self) -> bool {
+        let switched = || self.tenants.iter().filter(|tenant| tenant.is_switched);
+        for tenant in switched() {
+            let endpoint = self.world.db.store().endpoint(tenant.workspace, tenant.endpoint).await;
+            let endpoint = endpoint.expect("a read").expect("an endpoint");
+            self.asks_for(&endpoint, JobKind::Recover { since: Timestamp::from_millis(0) }).await;
+        }
+        switched().count() > 0
+    }
+
+    /// Requests a job on every slot of the endpoint.
+    async fn asks_for(&self, endpoint: &WebhookEndpoint, kind: JobKind) {
         let id = JobId::from_uuid(self.world.db.ids().next());
-        for slot in enabled.all_slots() {
-            let job = Job::new(id, slot, JobKind::Enable, self.now());
+        for slot in endpoint.all_slots() {
+            let job = Job::new(id, slot, kind, self.now());
             let asked = self.world.db.store().request_job(&job, RESCUE, None).await;
             assert!(asked.expect("a job").0, "the job is new");
         }

@@ -273,7 +273,7 @@ impl Simulation {
                 event.body["eventType"] == "contact.erased" && event.body["payload"]["id"] == contact.as_str()
             })
         };
-        if !tenant.is_switched && person.contact.is_some_and(|contact| !is_told(&contact)) {
+        if person.contact.is_some_and(|contact| !is_told(&contact)) {
             self.breaks(format!("tenant {} was not told of the erasure", tenant.number));
         }
     }

@@ -123,7 +123,8 @@ impl Simulation {
                             || is_next && self.faults.happened.load(Ordering::SeqCst) > 0
                     }
                     MessageStatus::Failed => match error.as_deref() {
-                        Some("131026") => ended == Some(Meaning::Failed),
+                        // WhatsApp reaches nobody, or edited the template.
+                        Some("131026" | "132000") => ended == Some(Meaning::Failed),
                         Some("OPTED_OUT") => {
                             ledger.choices.iter().any(|(_, _, choice)| *choice == Choice::Out)
                         }

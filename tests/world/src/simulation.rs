@@ -51,6 +51,8 @@ pub(crate) struct Simulation {
     invocations: Cell<u64>,
     /// Everything that must not panic.
     tasks: RefCell<Vec<(String, JoinHandle<()>)>>,
+    /// Whether WhatsApp decided about a template.
+    pub(crate) reviewed: Cell<bool>,
 }
 
 /// How long a process may be stopped.
@@ -91,6 +93,7 @@ impl Simulation {
             busy: Cell::default(),
             invocations: Cell::default(),
             tasks: RefCell::default(),
+            reviewed: Cell::default(),
         })
     }
 

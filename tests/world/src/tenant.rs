@@ -14,6 +14,7 @@ use serde_json::Value;
 use crate::ledger::Ledger;
 use crate::random::Random;
 use crate::receivers::Receivers;
+use crate::reviews::{HELLO, as_listed};
 use crate::rows::text;
 
 /// What a tenant's second key permits.
@@ -36,7 +37,7 @@ pub(crate) struct Tenant {
     pub(crate) templates: [String; 2],
     /// A team of two users.
     pub(crate) team: TeamId,
-    /// Whether its endpoint is disabled at times. The service records no events for it then.
+    /// Whether its endpoint is disabled at times.
     pub(crate) is_switched: bool,
     pub(crate) url: String,
     /// The customers' numbers. Both tenants have the same customers.
@@ -51,16 +52,13 @@ impl Tenant {
             0 => (world.workspace, world.key.clone()),
             _ => world.second_workspace().await,
         };
-        let line = format!("104555123456{number}");
+        let line = Self::line(number);
         world.line_of(workspace, &line, |_| ()).await;
-        let template = world
-            .template_of(TemplateScope::Workspace(workspace), |template| template.name = "hello".to_owned())
-            .await;
-        let of_receipt = |template: &mut Template| {
-            template.name = RECEIPT.to_owned();
-            template.category = Some(TemplateCategory::Utility);
-        };
-        let receipt = world.template_of(TemplateScope::Workspace(workspace), of_receipt).await;
+        let scope = TemplateScope::Workspace(workspace);
+        let template = world.template_of(scope, |template| as_listed(template, HELLO, None)).await;
+        let of_receipt =
+            |template: &mut Template| as_listed(template, RECEIPT, Some(TemplateCategory::Utility));
+        let receipt = world.template_of(scope, of_receipt).await;
         let capture = world.capture_of(workspace, |capture| capture.template = Some(template.id)).await;
         let url = format!("https://hooks{number}.example.com/in");
         let endpoint = WebhookEndpoint {
@@ -98,6 +96,11 @@ impl Tenant {
             customers: (0..random.within(2, 4)).map(|customer| format!("+3460011122{customer}")).collect(),
             ledger: RefCell::default(),
         }
+    }
+
+    /// The line of the tenant with this number.
+    pub(crate) fn line(number: usize) -> String {
+        format!("104555123456{number}")
     }
 
     /// A request of this tenant, as the file in `events/` without its idempotency key.

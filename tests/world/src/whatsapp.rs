@@ -9,7 +9,8 @@ use std::time::Duration;
 use domain::message::Piece;
 use domain::{MessageBody, MessageStatus, PartId, Reached, WorkspaceId};
 use harness::{ACCEPTED, NO_ANSWER, answered};
-use provider::{Call, CallOutcome, Meaning, Outgoing, Provider, Sent, meaning};
+use local::simulator::Templates;
+use provider::{Call, CallOutcome, Meaning, Outgoing, Provider, Sent, body, meaning};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
@@ -52,7 +53,9 @@ impl Called {
     /// Whether the answer allows another call.
     pub(crate) fn may_be_repeated(&self) -> bool {
         let meaning = self.outcome.map(meaning);
-        matches!(meaning, Some(Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled))
+        let may_be =
+            [Meaning::Retry, Meaning::TemplatePaused, Meaning::Throttled, Meaning::RecipientThrottled];
+        meaning.is_some_and(|meaning| may_be.contains(&meaning))
     }
 
     /// Whether the call had this content.
@@ -72,6 +75,8 @@ impl Called {
 #[derive(Clone)]
 pub(crate) struct WhatsApp {
     faults: Arc<Faults>,
+    /// The templates of the tenants' account.
+    registry: Arc<Templates>,
     state: Rc<RefCell<State>>,
     /// Told when there is something to tell by webhook.
     pub(crate) news: Rc<Notify>,
@@ -107,8 +112,12 @@ impl Subscriber {
 }
 
 impl WhatsApp {
-    pub(crate) fn new(faults: Arc<Faults>) -> Self {
-        Self { faults, state: Rc::default(), news: Rc::default() }
+    pub(crate) fn new(faults: Arc<Faults>, registry: Arc<Templates>) -> Self {
+        Self { faults, registry, state: Rc::default(), news: Rc::default() }
+    }
+
+    pub(crate) fn registry(&self) -> &Arc<Templates> {
+        &self.registry
     }
 
     pub(crate) fn calls(&self) -> Vec<Called> {
@@ -180,6 +189,8 @@ impl Provider for WhatsApp {
         let who = WHO.with(Who::clone);
         let ends = if self.faults.strikes(self.faults.levels.others) { random.within(1, 8) } else { 0 };
         let dies = self.faults.strikes(self.faults.levels.death).then(|| random.happens(500));
+        let message = body(call.to, call.what, call.answers, call.part);
+        let refused = self.registry.judge(call.channel.as_str(), &message).err().map(|fault| fault.code);
         // Whether WhatsApp has the message, and what the sender learns.
         let (is_accepted, outcome) = match ends {
             1 => (false, CallOutcome::NeverConnected),
@@ -189,6 +200,7 @@ impl Provider for WhatsApp {
             5 => (false, answered(500, 1)),
             6 => (random.happens(500), answered(502, 99)),
             7 => (false, answered(400, 131_026)),
+            _ if let Some(code) = refused => (false, answered(400, code)),
             _ if self.is_vacant(call.to.as_str()) => (false, answered(400, 131_026)),
             _ => (true, ACCEPTED),
         };

@@ -13,5 +13,8 @@ mod whatsapp;
 
 pub use captcha::Captcha;
 pub use ledger::{Entry, Ledger};
-pub use provider::{Answered, Call, Posted, Provider, SimulatedApp, WebhookState};
+pub use provider::{
+    Answered, Call, Changed, Posted, Provider, SimulatedApp, Templates, WebhookChange, WebhookState,
+};
 pub use receiver::Receiver;
+pub use whatsapp::Fault;

@@ -25,9 +25,10 @@ use super::http_server::{Answer, Asked, Reaction, Server, empty, json as json_an
 use super::ledger::{Ledger, joined, now, path, since_epoch};
 use super::whatsapp::{self, Fault, Recipient};
 use files::{DOWNLOADS, Download, Files};
+pub use line::WebhookChange;
 use person::CustomerIds;
 use statuses::{Accepted, course, message_status, pricing};
-use templates::{Changed, Templates};
+pub use templates::{Changed, Templates};
 use webhooks::{NotPosted, Poster, Webhooks};
 
 pub use webhooks::{Posted, SimulatedApp, WebhookState};

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use members::{length, only};
 
-pub(super) use fault::Fault;
+pub use fault::Fault;
 pub(super) use template::{judged, positional};
 
 /// The recipient of a message, as the call names it.

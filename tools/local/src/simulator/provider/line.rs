@@ -6,10 +6,14 @@ use serde_json::{Value, json};
 pub(super) const ACCOUNT: &str = "1000000000000000";
 
 /// One change of a webhook.
-pub(super) struct WebhookChange {
-    pub(super) account: String,
-    pub(super) field: String,
-    pub(super) value: Value,
+#[derive(Debug)]
+pub struct WebhookChange {
+    /// The business account.
+    pub account: String,
+    /// What changed, such as `message_template_status_update`.
+    pub field: String,
+    /// The change.
+    pub value: Value,
 }
 
 /// A webhook with these changes, each in an entry of its own.

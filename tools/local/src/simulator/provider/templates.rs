@@ -20,7 +20,7 @@ const FIRST_ID: u64 = 1_689_000_000_000_000;
 
 /// The templates of all accounts.
 #[derive(Debug, Default)]
-pub(super) struct Templates(Mutex<State>);
+pub struct Templates(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -40,17 +40,21 @@ struct Account {
 }
 
 /// What a command changed.
-pub(super) struct Changed {
+#[derive(Debug)]
+pub struct Changed {
     /// The template after the command.
-    pub(super) template: Value,
+    pub template: Value,
     /// The webhook's change. `None` if the command should post none.
-    pub(super) change: Option<WebhookChange>,
+    pub change: Option<WebhookChange>,
 }
 
 impl Templates {
     /// Sets the registry of an account: `{phoneNumberIds, data, refuses}`, or the list alone. Returns the list with the ids. A
     /// template that the account had before keeps its id.
-    pub(super) fn set(&self, account: &str, body: &Value) -> Result<Value, String> {
+    ///
+    /// # Errors
+    /// If the registry is wrong: the reason.
+    pub fn set(&self, account: &str, body: &Value) -> Result<Value, String> {
         let of = if body.is_array() { &json!({ "data": body }) } else { body };
         let known = ["phoneNumberIds", "data", "refuses"];
         let members = of.as_object().ok_or("the body must be an object or a list of templates")?;
@@ -95,7 +99,10 @@ impl Templates {
     }
 
     /// Changes a template as somebody at Meta would.
-    pub(super) fn command(&self, account: &str, body: &Value) -> Result<Changed, String> {
+    ///
+    /// # Errors
+    /// If there is no such template or command: the reason.
+    pub fn command(&self, account: &str, body: &Value) -> Result<Changed, String> {
         let command = Command::read(body)?;
         let mut state = self.state();
         let of = state.accounts.get_mut(account).ok_or("the account has no registry: PUT sets one")?;
@@ -112,7 +119,10 @@ impl Templates {
     }
 
     /// Judges a message of a line against the registry of the line's account.
-    pub(super) fn judge(&self, line: &str, message: &Value) -> Result<(), Fault> {
+    ///
+    /// # Errors
+    /// If Meta would refuse the message.
+    pub fn judge(&self, line: &str, message: &Value) -> Result<(), Fault> {
         if message["type"] != "template" {
             return Ok(());
         }
@@ -125,7 +135,10 @@ impl Templates {
     }
 
     /// A page of an account's templates. `query` is the query of the call, and `url` the URL without it.
-    pub(super) fn page(&self, account: &str, query: &str, url: &str) -> Result<Value, Fault> {
+    ///
+    /// # Errors
+    /// If there is no such registry, or it may not be read.
+    pub fn page(&self, account: &str, query: &str, url: &str) -> Result<Value, Fault> {
         let state = self.state();
         let of = state.accounts.get(account).ok_or_else(|| no_object(account))?;
         of.may_be_read()?;

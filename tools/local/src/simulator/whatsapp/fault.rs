@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 /// An error of the Graph API.
 #[derive(Clone, Debug)]
-pub(in crate::simulator) struct Fault {
-    pub(in crate::simulator) status: u16,
-    pub(super) code: u32,
+pub struct Fault {
+    /// The status of the answer.
+    pub status: u16,
+    /// The Graph API's code.
+    pub code: u32,
     title: &'static str,
     details: Cow<'static, str>,
 }
@@ -49,7 +51,8 @@ impl Fault {
         self
     }
 
-    pub(in crate::simulator) fn body(&self) -> Value {
+    /// The body of the answer.
+    pub fn body(&self) -> Value {
         json!({
             "error": {
                 "message": format!("(#{}) {}", self.code, self.title),
