@@ -11,7 +11,7 @@ import { launch, look, stack, until, workspace } from './stack.js';
 const PORTAL = `${stack.baseUrl}/portal/index.html`;
 const API = `${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}`;
 const DOCUMENT = new URL('../../functions/portal/pages/index.html', import.meta.url);
-const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'leads', 'conversations', 'contacts', 'templates', 'attributes', 'api-keys', 'portal-access', 'audit-log'];
+const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'leads', 'conversations', 'contacts', 'templates', 'lines', 'users', 'teams', 'onboarding', 'attributes', 'brands', 'api-keys', 'portal-access', 'audit-log'];
 const WORDS = {
   en: { signIn: 'Sign in', workspaceId: 'Workspace ID', key: 'API key', conversations: 'Conversations', empty: 'There is no contact yet.', again: 'Try again' },
   es: { signIn: 'Iniciar sesión', workspaceId: 'ID del espacio de trabajo', key: 'Clave de API', conversations: 'Conversaciones', empty: 'Todavía no hay contactos.', again: 'Intentar de nuevo' },
@@ -95,14 +95,20 @@ async function lead(cellphone) {
   return (await answer.json()).requestId;
 }
 
-/** An endpoint, a delivery, an event, a lead, a conversation, a contact and a template of the demo, for the pages of one thing. */
+/** An endpoint, a delivery, an event, a lead, a conversation, a contact, a template, a user, a team and a line of the demo, for the pages of one thing. */
 async function things() {
   const { conversations } = await api('GET', '/conversations?pageSize=1');
   const { contacts } = await api('GET', '/contacts?pageSize=1');
   const { templates } = await api('GET', '/templates?pageSize=1');
   const { webhookEndpoints } = await api('GET', '/webhook-endpoints');
+  const { teams } = await api('GET', '/teams?pageSize=1');
+  const { lines } = await api('GET', '/settings/lines');
   const { eventId, deliveryId } = await api('POST', `/webhook-endpoints/${webhookEndpoints[0].id}/test`);
-  return [`webhooks/${webhookEndpoints[0].id}`, `deliveries/${deliveryId}`, `events/${eventId}`, `leads/${await lead('+34603330001')}`, `conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`, `users/${workspace.users[0].id}`];
+  return [
+    ...[`webhooks/${webhookEndpoints[0].id}`, `deliveries/${deliveryId}`, `events/${eventId}`, `leads/${await lead('+34603330001')}`],
+    ...[`conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`],
+    ...[`users/${workspace.users[0].id}`, `teams/${teams[0].id}`, `lines/${lines[0].providerChannelId}`],
+  ];
 }
 
 for (const language of ['en', 'es']) {
@@ -141,6 +147,8 @@ test('the dialogs break no accessibility rule, and the keyboard opens, leaves an
     ['api-keys', 'API call'],
     ['portal-access', 'Link for a colleague'],
     ['leads', 'Retry failed leads …'],
+    ['users', 'Create a user'],
+    ['teams', 'Create a team'],
   ]) {
     await show(page, path);
     const opener = page.getByRole('button', { name: button });
@@ -706,4 +714,328 @@ test('the shown leads are saved as CSV without formulas, and hostile names stay 
     '',
   ]);
   assert.deepEqual(page.complaints, []);
+});
+
+test('a user is created, changed beside somebody else and disabled, and a taken e-mail leads to its user', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'users');
+  const dialog = page.getByRole('dialog');
+  const email = `nora${Date.now()}@example.com`;
+  const create = async (address) => {
+    await page.getByRole('button', { name: 'Create a user' }).click();
+    await dialog.getByLabel('E-mail').fill(address);
+    await dialog.getByLabel('First name').fill('Nora');
+    await dialog.getByLabel('Language').selectOption('EN');
+  };
+  await create(email);
+  await dialog.getByLabel('Phone').fill('600111222');
+  await dialog.getByRole('button', { name: 'Create a user' }).click();
+  await dialog.getByRole('alert').waitFor();
+  assert.equal(await dialog.getByLabel('Phone').getAttribute('aria-invalid'), 'true');
+  assert.deepEqual(await violations(page), [], 'a failed form');
+  await dialog.getByLabel('Phone').fill('+34600111222');
+  await dialog.getByRole('button', { name: 'Create a user' }).click();
+  await page.getByRole('heading', { name: 'Nora', level: 1 }).waitFor();
+  await loaded(page);
+  const id = page.url().split('/').at(-1);
+  const { users } = await api('GET', `/users?search=${encodeURIComponent(email)}`);
+  assert.deepEqual(users.map(({ id, firstName, lastName, cellphone, languageCode }) => [id, firstName, lastName, cellphone, languageCode]), [[id, 'Nora', null, '+34600111222', 'EN']]);
+
+  // Somebody else changes the name meanwhile. Only the last name is sent, over the present version.
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await api('PATCH', `/users/${id}`, { firstName: 'Nora Theirs' });
+  await dialog.getByLabel('Last name').fill('Mine');
+  await dialog.getByLabel('Phone').fill('');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('Nora Theirs').waitFor();
+  assert.deepEqual(await violations(page), [], 'stale');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('heading', { name: 'Nora Theirs Mine', level: 1 }).waitFor();
+  assert.equal((await api('GET', `/users/${id}`)).cellphone, null);
+
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await dialog.getByText('No new contact or conversation can be assigned').waitFor();
+  await dialog.getByRole('button', { name: 'Disable' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('main').getByText('Disabled', { exact: true }).waitFor();
+  assert.equal((await api('GET', `/users/${id}`)).status, 'disabled');
+  await page.getByRole('button', { name: 'Enable' }).click();
+  await dialog.getByRole('button', { name: 'Enable' }).click();
+  await page.getByRole('main').getByText('Active', { exact: true }).waitFor();
+
+  await show(page, 'users');
+  await create(email.toUpperCase());
+  await dialog.getByRole('button', { name: 'Create a user' }).click();
+  await dialog.getByRole('link', { name: 'Show the user who has it' }).click();
+  await page.getByRole('heading', { name: 'Nora Theirs Mine', level: 1 }).waitFor();
+  await show(page, `audit-log?subjectId=${id}`);
+  await until('the audit log has the changes', async () => {
+    const rows = await page.getByRole('row').allInnerTexts();
+    return ['User created', 'User changed'].every((change) => rows.some((row) => row.includes(change)));
+  });
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a team is created, gets and loses a member, is renamed beside somebody else, and is deleted when it is empty', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'teams');
+  const dialog = page.getByRole('dialog');
+  const name = `Night desk ${Date.now()}`;
+  await page.getByRole('button', { name: 'Create a team' }).click();
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByRole('button', { name: 'Create a team' }).click();
+  await page.getByRole('heading', { name, level: 1 }).waitFor();
+  await page.getByText('The team has no members').waitFor();
+  const id = page.url().split('/').at(-1);
+  const members = async () => (await api('GET', `/teams/${id}`)).members.map(({ email }) => email);
+
+  await page.getByRole('button', { name: 'Add members' }).click();
+  await dialog.getByLabel('Search name').fill('bram');
+  await dialog.getByLabel('Search name').press('Enter');
+  await until('one user is found', async () => (await dialog.getByRole('row').count()) === 2);
+  const add = dialog.getByRole('button', { name: 'Add: bram.visser@aster.example.com' });
+  await add.focus();
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Member: bram.visser' }).waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Member: bram.visser' }).evaluate((element) => element === document.activeElement), 'the focus stays');
+  assert.deepEqual(await violations(page), [], 'a member is added');
+  assert.deepEqual(await members(), ['bram.visser@aster.example.com']);
+  await dialog.getByRole('button', { name: 'Done' }).click();
+
+  // It is not deleted while it has members.
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await dialog.getByText('The team has 1 member.').waitFor();
+  assert.equal(await dialog.getByRole('button', { name: 'Delete' }).count(), 0);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await api('PATCH', `/teams/${id}`, { name: `${name} theirs` });
+  await dialog.getByLabel('Name').fill(`${name} mine`);
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await dialog.getByText(`${name} theirs`).waitFor();
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await page.getByRole('heading', { name: `${name} mine`, level: 1 }).waitFor();
+
+  await page.getByRole('button', { name: 'Remove: bram.visser@aster.example.com' }).click();
+  await page.getByText('The team has no members').waitFor();
+  await page.getByText('bram.visser@aster.example.com is no longer a member.').waitFor({ state: 'attached' });
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Members');
+  assert.deepEqual(await members(), []);
+
+  // Somebody else adds a member between the question and the answer.
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await api('PATCH', `/teams/${id}`, { members: { add: [{ identifier: workspace.users[0].id, identifierType: 'ID' }] } });
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await dialog.getByText('Somebody changed this').waitFor();
+  await dialog.getByRole('button', { name: 'Show the present version' }).click();
+  await page.getByRole('button', { name: 'Remove: ' }).click();
+  await page.getByText('The team has no members').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await dialog.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('heading', { name: 'Teams', level: 1 }).waitFor();
+  await loaded(page);
+  assert.equal(await page.getByText(name).count(), 0);
+  assert.deepEqual(page.complaints, []);
+});
+
+test('the keyboard alone changes the onboarding sequence, a stale one shows both versions, and a refusal names its template', async () => {
+  const before = await api('GET', '/settings/onboarding');
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'onboarding');
+  const steps = async () => (await page.getByRole('list', { name: 'Onboarding' }).getByRole('link').allInnerTexts()).join(' ');
+  const focused = () => page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+  assert.equal(await steps(), 'trip_hello welcome');
+  assert.ok(await page.getByRole('button', { name: 'Save' }).isDisabled());
+  await page.getByRole('button', { name: 'Up: welcome' }).focus();
+  await page.keyboard.press('Enter');
+  assert.equal(await steps(), 'welcome trip_hello');
+  await page.getByText('welcome is number 1 of 2.').waitFor();
+  assert.equal(await focused(), 'Down: welcome', 'the first cannot go up');
+  await page.keyboard.press('Enter');
+  assert.equal(await steps(), 'trip_hello welcome');
+  assert.equal(await focused(), 'Up: welcome');
+  await page.keyboard.press('Enter');
+  await page.getByText('Not saved yet.').waitFor();
+  await page.getByRole('button', { name: 'Save' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Saved.', { exact: true }).waitFor();
+  const templateIds = [...before.sequence].reverse();
+  assert.deepEqual((await api('GET', '/settings/onboarding')).sequence, templateIds);
+
+  // Somebody else sets it meanwhile.
+  await api('PUT', '/settings/onboarding', { ...before, sequence: [] });
+  await page.getByLabel('Templates of a request').selectOption('FIRST_ONLY');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Somebody changed this').waitFor();
+  await page.getByText('Replace the whole sequence: none').waitFor();
+  await page.getByText('Replace the first template; the others follow: welcome, trip_hello').waitFor();
+  assert.deepEqual(await violations(page), [], 'stale');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.', { exact: true }).waitFor();
+  assert.deepEqual(await api('GET', '/settings/onboarding'), { override: 'FIRST_ONLY', sequence: templateIds });
+
+  // Templates that need a value from a request are not offered. One that is paused meanwhile is refused by its name.
+  const offered = await page.getByLabel('Add a template').getByRole('option').allInnerTexts();
+  assert.ok(offered.includes('trip_offers (es)') && !offered.some((one) => one.startsWith('appointment')), offered.join());
+  await page.getByLabel('Add a template').selectOption('trip_offers (es)');
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.route('**/settings/onboarding', (route) =>
+    route.request().method() === 'PUT'
+      ? route.fulfill(problem(422, 'SERVICE_CONVERSATION_0602', 'Template Not Approved', { extra: { templateId: templateIds[0], providerChannelId: '105550000000001', status: 'PAUSED', origin: 'WORKSPACE_CONFIGURATION' } }))
+      : route.continue(),
+  );
+  await page.getByRole('button', { name: 'Save' }).click();
+  assert.match(await page.getByRole('alert').innerText(), /The template is not approved[^]*welcome · Paused · Line 105550000000001/);
+  assert.deepEqual(await violations(page), [], 'refused');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  assert.equal(await page.getByRole('alert').count(), 0);
+  await page.unroute('**/settings/onboarding');
+  await page.getByRole('button', { name: 'Remove: welcome' }).click();
+  assert.equal(await focused(), 'Remove: trip_hello');
+  await page.keyboard.press('Enter');
+  await page.getByText('No template is sent').waitFor();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.', { exact: true }).waitFor();
+  assert.deepEqual((await api('GET', '/settings/onboarding')).sequence, []);
+  await api('PUT', '/settings/onboarding', before);
+  assert.deepEqual(page.complaints, []);
+});
+
+const NEW_LISTS = [
+  ['users', /\/users(\?|$)/, { users: [], cursor: null }, 'There is no user yet.'],
+  ['teams', /\/teams(\?|$)/, { teams: [], cursor: null }, 'There is no team yet.'],
+  ['onboarding', /\/settings\/onboarding$/, { override: 'ENTIRE', sequence: [] }, 'No template is sent when a conversation is opened.'],
+  ['brands', /\/settings\/brands$/, { brands: [] }, 'There is no brand yet.'],
+  ['lines', /\/settings\/lines$/, { lines: [] }, 'There is no line yet.'],
+];
+
+test('lists of settings say that they load, are empty or failed', async () => {
+  const page = await tab();
+  await signIn(page);
+  for (const [path, url, body, empty] of NEW_LISTS) {
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    let answer = async (route) => {
+      await held;
+      await route.fulfill(problem(503, 'SERVICE_CORE_0503', 'Service Unavailable'));
+    };
+    await page.route(url, (route) => answer(route));
+    await page.goto(`${PORTAL}#/w/${workspace.workspaceId}/${path}`);
+    await page.locator('.bone').first().waitFor();
+    assert.deepEqual(await violations(page), [], `${path} loads`);
+    release();
+    await page.getByRole('alert').getByText('SERVICE_CORE_0503').waitFor();
+    assert.deepEqual(await violations(page), [], `${path} failed`);
+    answer = (route) => route.fulfill(json(body));
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText(empty).waitFor();
+    assert.deepEqual(await violations(page), [], `${path} is empty`);
+    await page.unroute(url);
+  }
+  assert.deepEqual(page.complaints.filter((one) => !/503/.test(one)), []);
+});
+
+const soon = () => new Date(Date.now() + 3_600_000).toISOString();
+
+/** The first line, throttled, in an account that WhatsApp restricts. */
+async function badLine() {
+  const { lines } = await api('GET', '/settings/lines');
+  const restriction = { type: 'RESTRICTED_BIZ_INITIATED_MESSAGING', until: soon(), remediation: 'Confirm your business.' };
+  const notice = { event: 'ACCOUNT_RESTRICTION', at: '2026-01-02T03:04:05.678Z', raw: { event: 'ACCOUNT_RESTRICTION' }, rawTruncated: false };
+  const account = { ...lines[0].account, status: 'RESTRICTED', restrictions: [restriction], notice, syncError: '190' };
+  return [{ ...lines[0], throttledUntil: soon(), status: 'FLAGGED', quality: 'RED', messagingLimit: 'TIER_UNLIMITED', account }, ...lines.slice(1)];
+}
+
+test('a line that cannot send says why and what to do, in both languages', async () => {
+  for (const [language, throttled, restricted] of [
+    ['en', 'This line is throttled: nothing is sent until', 'belongs to an account with a restriction: RESTRICTED_BIZ_INITIATED_MESSAGING until'],
+    ['es', 'Esta línea está frenada: no se envía nada hasta', 'es de una cuenta con una restricción: RESTRICTED_BIZ_INITIATED_MESSAGING hasta'],
+  ]) {
+    const page = await tab({ locale: language });
+    await signIn(page, language);
+    const lines = await badLine();
+    await page.route('**/settings/lines', (route) => route.fulfill(json({ lines })));
+    await show(page, 'lines');
+    assert.deepEqual(await violations(page), [], 'the list');
+    await page.getByRole('link', { name: lines[0].displayPhoneNumber }).click();
+    await loaded(page);
+    for (const words of [throttled, restricted, 'Confirm your business.', '190']) await page.getByText(words).first().waitFor();
+    await page.locator('summary').click();
+    await look(page, `portal-line-${language}`);
+    assert.deepEqual(await violations(page), [], 'a line');
+    assert.deepEqual(page.complaints, []);
+  }
+});
+
+test('the overview names everything that is wrong, and each of it leads to where it is repaired', async () => {
+  const page = await tab();
+  await signIn(page);
+  const [endpoint] = (await api('GET', '/webhook-endpoints')).webhookEndpoints;
+  const failing = await api('GET', `/webhook-endpoints/${endpoint.id}`);
+  failing.health.failingSince = '2026-01-02T03:04:05.678Z';
+  const disabled = { ...endpoint, id: '5fb3f4a4-3f6d-4b3c-9a86-0d9f3d1f6c11', description: 'Old one', state: 'DISABLED', disabledAt: '2026-01-02T03:04:05.678Z' };
+  const [template] = (await api('GET', '/templates?pageSize=1')).templates;
+  const paused = { ...template, statuses: [{ businessAccountId: '1', status: 'PAUSED', sendable: false, quality: null, reason: null, updatedAt: null }] };
+  const lines = await badLine();
+  const answers = [
+    ['**/webhook-endpoints', { webhookEndpoints: [endpoint, disabled] }],
+    [`**/webhook-endpoints/${endpoint.id}`, failing],
+    ['**/templates?**', { templates: [paused], cursor: null }],
+    ['**/deliveries?**', { deliveries: [1, 2], cursor: null }],
+    ['**/leads?**', { leads: Array.from({ length: 100 }, (_, id) => aLead(String(id), 'FAILED', 'NO_LINE')), cursor: 'more' }],
+    ['**/settings/lines', { lines }],
+  ];
+  const asked = [];
+  for (const [url, body] of answers) {
+    await page.route(url, (route) => {
+      asked.push(new URL(route.request().url()).searchParams);
+      return route.fulfill(json(body));
+    });
+  }
+  await page.reload();
+  await page.getByText('6 things need you.').waitFor();
+  await look(page, 'portal-overview-wrong');
+  assert.deepEqual(await violations(page), []);
+  const found = await page.locator('.findings > li').allInnerTexts();
+  for (const words of [/has been failing since/, /Old one is disabled/, /2 failed for good/, /at least 100 failed/, /is throttled.*Confirm your business/s, /is paused for 1 account/]) {
+    assert.equal(found.filter((one) => words.test(one)).length, 1, String(words));
+  }
+  const ago = (Date.now() - Date.parse(asked.find((query) => query.get('state') === 'EXHAUSTED').get('since'))) / 3_600_000;
+  assert.ok(ago >= 24 && ago < 24.1, String(ago));
+  const links = await page.locator('.findings a').evaluateAll((all) => all.map((one) => one.hash.split('/').slice(3).join('/').replace(/since=.*/, '')));
+  assert.deepEqual(links, [`webhooks/${endpoint.id}`, `webhooks/${disabled.id}`, 'deliveries?state=EXHAUSTED&', 'leads?state=FAILED&', `lines/${lines[0].providerChannelId}`, `templates/${template.id}`]);
+
+  // What cannot be checked is said, and is not taken for fine.
+  await page.route('**/leads?**', (route) => route.fulfill(problem(503, 'SERVICE_CORE_0503', 'Service Unavailable')));
+  await page.reload();
+  await page.getByText('5 things need you.').waitFor();
+  await page.getByRole('alert').getByText('SERVICE_CORE_0503').waitFor();
+  for (const [url] of answers) await page.unroute(url);
+  assert.deepEqual(page.complaints.filter((one) => !/503/.test(one)), []);
+});
+
+test('settings offer what the scopes allow and nothing else', async () => {
+  const { url } = await api('POST', '/portal-links', { role: 'VIEWER' });
+  const page = await tab();
+  await page.goto(`${PORTAL}#${url.split('#')[1]}`);
+  await page.getByRole('navigation').waitFor();
+  const [team] = (await api('GET', '/teams?pageSize=1')).teams;
+  for (const path of ['users', `users/${workspace.users[0].id}`, 'teams', `teams/${team.id}`, 'onboarding', 'brands', 'lines']) {
+    await show(page, path);
+    assert.deepEqual(await page.getByRole('main').getByRole('button').allInnerTexts().then((all) => all.filter((one) => !['API call', 'Clear filters', 'Copy'].includes(one))), [], path);
+  }
+  const only = await api('POST', '/api-keys', { name: 'settings only', scopes: ['settings:read'] });
+  const other = await tab();
+  await signIn(other, 'en', only.apiKey);
+  await other.getByRole('link', { name: 'Settings' }).click();
+  await other.getByRole('heading', { name: 'Onboarding', level: 1 }).waitFor();
+  await loaded(other);
+  const offered = (name) => other.getByRole('navigation', { name }).getByRole('link').allInnerTexts();
+  assert.deepEqual([await offered('Pages'), await offered('Settings')], [['Lines', 'Settings', 'API reference'], ['Onboarding', 'Attributes', 'Brands']]);
+  await api('DELETE', `/api-keys/${only.id}`);
+  assert.deepEqual([...page.complaints, ...other.complaints], []);
 });

@@ -6,7 +6,7 @@ import { useAction } from './load';
 import { Page } from './parts/page';
 import { ProblemBox } from './parts/problem';
 import { Seen } from './parts/text';
-import { offered, pageOf } from './pages';
+import { offered, pageOf, settings } from './pages';
 import { chooseTheme, clock, rememberClock, theme } from './preferences';
 import { address, go, useRoute } from './router';
 import type { Route } from './router';
@@ -66,6 +66,7 @@ function Shell({ session: now, route, redraw }: { session: Session; route: Route
     if (!route.workspaceId || !route.page) location.replace(home);
   }, [route]);
   const role = now.info.role;
+  const shown = pageOf(route.page);
   return (
     <div class="shell">
       <a
@@ -101,10 +102,10 @@ function Shell({ session: now, route, redraw }: { session: Session; route: Route
       </header>
       <nav id="menu" aria-label={t.app.pages} class={menu ? 'open' : ''}>
         <ul>
-          {pages.map(({ path, name }) => (
+          {pages.map(({ path, name, setting }) => (
             <li key={path}>
-              <a href={address(now.workspaceId, path)} aria-current={route.page === path ? 'page' : undefined}>
-                {name?.()}
+              <a href={address(now.workspaceId, path)} aria-current={route.page === path ? 'page' : setting && shown?.setting ? 'true' : undefined}>
+                {setting ? t.app.settingsOf : name?.()}
               </a>
             </li>
           ))}
@@ -122,7 +123,22 @@ function Shell({ session: now, route, redraw }: { session: Session; route: Route
           )}
         </ul>
       </nav>
-      <main id="content">{out.problem ? <ProblemBox problem={out.problem} /> : <View key={`${here} ${spoken}`} session={now} route={route} />}</main>
+      <main id="content">
+        {shown?.setting && (
+          <nav class="parts" aria-label={t.app.settingsOf}>
+            <ul>
+              {settings().map(({ path, name }) => (
+                <li key={path}>
+                  <a href={address(now.workspaceId, path)} aria-current={route.page === path ? 'page' : undefined}>
+                    {name?.()}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </nav>
+        )}
+        {out.problem ? <ProblemBox problem={out.problem} /> : <View key={`${here} ${spoken}`} session={now} route={route} />}
+      </main>
     </div>
   );
 }

@@ -101,6 +101,9 @@ export function useRows<T>(key: string, page: (cursor: string | undefined) => Pr
   };
 }
 
+/** A list that is a part of a value. */
+export const rowsOf = <V, T>({ loading, reload }: Load<V>, rows: T[]): Rows<T> => ({ rows, problem: null, loading, more: null, reload, change: () => undefined });
+
 export interface Action {
   busy: boolean;
   problem: Problem | null;

@@ -7,7 +7,7 @@ import { Filter, FilterBar, useFilters } from '../parts/filters';
 import { Page } from '../parts/page';
 import { ProblemBox } from '../parts/problem';
 import { Bones, Facts, Table } from '../parts/table';
-import { Seen } from '../parts/text';
+import { Maybe, Seen } from '../parts/text';
 import { Time } from '../parts/time';
 import { address } from '../router';
 import { may } from '../session';
@@ -15,8 +15,7 @@ import { t, word } from '../words';
 
 type Contact = Schemas['Contact'];
 
-const nameOf = ({ firstName, lastName }: { firstName: string | null; lastName: string | null }) => [firstName, lastName].filter(Boolean).join(' ');
-const or = (text: string | null) => (text ? <Seen text={text} /> : <span class="soft">–</span>);
+export const nameOf = ({ firstName, lastName }: { firstName: string | null; lastName: string | null }) => [firstName, lastName].filter(Boolean).join(' ');
 
 export function Contacts() {
   const filters = useFilters(['search', 'owner', 'externalId']);
@@ -46,8 +45,8 @@ export function Contacts() {
               <a href={address(workspace().workspaceId, 'contacts', { id: contact.id })}>{nameOf(contact) ? <Seen text={nameOf(contact)} /> : <code>{contact.id.slice(0, 8)}</code>}</a>
             ),
           },
-          { title: t.contacts.cellphone, width: 3, cell: ({ cellphone }) => or(cellphone) },
-          { title: t.contacts.email, width: 4, cell: ({ email }) => or(email) },
+          { title: t.contacts.cellphone, width: 3, cell: ({ cellphone }) => <Maybe text={cellphone} /> },
+          { title: t.contacts.email, width: 4, cell: ({ email }) => <Maybe text={email} /> },
           { title: t.contacts.type, width: 2, cell: ({ type }) => word(type) },
           { title: t.contacts.changed, width: 3, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
         ]}
@@ -81,12 +80,12 @@ export function OneContact({ id }: { id: string }) {
             facts={[
               [t.parts.id, <code>{one.id}</code>],
               [t.contacts.type, word(one.type)],
-              [t.contacts.cellphone, or(one.cellphone)],
-              [t.contacts.email, or(one.email)],
-              [t.contacts.externalId, or(one.externalId)],
-              [t.contacts.ownerId, one.ownerId && may('users:read') ? <a href={at('users', one.ownerId)}>{one.ownerId}</a> : or(one.ownerId)],
-              [t.contacts.language, or(one.languageCode)],
-              ...one.customAttributes.map(({ key, values }): [string, ComponentChildren] => [key, or(values.join(', '))]),
+              [t.contacts.cellphone, <Maybe text={one.cellphone} />],
+              [t.contacts.email, <Maybe text={one.email} />],
+              [t.contacts.externalId, <Maybe text={one.externalId} />],
+              [t.contacts.ownerId, one.ownerId && may('users:read') ? <a href={at('users', one.ownerId)}>{one.ownerId}</a> : <Maybe text={one.ownerId} />],
+              [t.contacts.language, <Maybe text={one.languageCode} />],
+              ...one.customAttributes.map(({ key, values }): [string, ComponentChildren] => [key, <Maybe text={values.join(', ')} />]),
               [t.parts.created, <Time at={one.createdAt} />],
               [t.contacts.changed, <Time at={one.updatedAt} />],
             ]}
@@ -97,32 +96,6 @@ export function OneContact({ id }: { id: string }) {
             </p>
           )}
         </>
-      )}
-    </Page>
-  );
-}
-
-export function OneUser({ id }: { id: string }) {
-  const found = useLoad(id, () =>
-    value(client.GET('/service/api/v1/workspaces/{workspaceId}/users/{userId}', { params: { path: { ...workspace(), userId: id } } })),
-  );
-  const one = found.value;
-  return (
-    <Page title={one && nameOf(one) ? <Seen text={nameOf(one)} /> : t.users.one} name={t.users.one}>
-      {found.problem && <ProblemBox problem={found.problem} again={found.reload} />}
-      {!one && !found.problem && <Bones lines={7} />}
-      {one && (
-        <Facts
-          facts={[
-            [t.parts.id, <code>{one.id}</code>],
-            [t.users.status, word(one.status)],
-            [t.contacts.email, or(one.email)],
-            [t.contacts.cellphone, or(one.cellphone)],
-            [t.contacts.language, or(one.languageCode)],
-            [t.parts.created, <Time at={one.createdAt} />],
-            [t.contacts.changed, <Time at={one.updatedAt} />],
-          ]}
-        />
       )}
     </Page>
   );

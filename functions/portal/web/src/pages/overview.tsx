@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 
 import { client, value, workspace } from '../api';
 import { useLoad } from '../load';
-import type { Load } from '../load';
+import type { Load, PageOf } from '../load';
 import { Page } from '../parts/page';
 import { ProblemBox } from '../parts/problem';
 import { Bones } from '../parts/table';
@@ -13,6 +13,7 @@ import { Time } from '../parts/time';
 import { address } from '../router';
 import { may } from '../session';
 import { t } from '../words';
+import { allLines, faultsOf, lineName } from './lines';
 import { faultOf, nameOf } from './webhooks';
 
 const ENDPOINTS = '/service/api/v1/workspaces/{workspaceId}/webhook-endpoints';
@@ -69,8 +70,57 @@ async function templates(): Promise<Finding[]> {
   }));
 }
 
+const DAY = 86_400_000;
+/** The greatest page of a list. */
+const MOST = 100;
+
+/** The failures of the last 24 hours as one finding, which leads to their list. */
+function counted(page: string, state: string, since: string, { rows, cursor }: PageOf<unknown>, says: (count: string) => string): Finding[] {
+  if (rows.length === 0) return [];
+  const count = cursor ? t.overview.atLeast(rows.length) : String(rows.length);
+  return [{ key: page, says: says(count), to: address(workspace().workspaceId, page, { query: { state, since } }), act: t.overview.show }];
+}
+
+async function deliveries(): Promise<Finding[]> {
+  const since = new Date(Date.now() - DAY).toISOString();
+  const query = { state: 'EXHAUSTED', since, pageSize: MOST } as const;
+  const { deliveries, cursor } = await value(client.GET('/service/api/v1/workspaces/{workspaceId}/deliveries', { params: { path: workspace(), query } }));
+  return counted('deliveries', 'EXHAUSTED', since, { rows: deliveries, cursor }, t.overview.deliveries);
+}
+
+async function leads(): Promise<Finding[]> {
+  const since = new Date(Date.now() - DAY).toISOString();
+  const query = { state: 'FAILED', since, pageSize: MOST } as const;
+  const { leads, cursor } = await value(client.GET('/service/api/v1/workspaces/{workspaceId}/leads', { params: { path: workspace(), query } }));
+  return counted('leads', 'FAILED', since, { rows: leads, cursor }, t.overview.leads);
+}
+
+async function lines(): Promise<Finding[]> {
+  const all = await allLines();
+  return all.flatMap((line) => {
+    const faults = faultsOf(line);
+    if (faults.length === 0) return [];
+    const says = (
+      <>
+        <strong>
+          <Seen text={lineName(line)} />
+        </strong>
+        <ul>
+          {faults.map(({ key, says }) => (
+            <li key={key}>{says}</li>
+          ))}
+        </ul>
+      </>
+    );
+    return [{ key: line.providerChannelId, says, to: at('lines', line.providerChannelId), act: t.overview.show }];
+  });
+}
+
 const CHECKS: { scope: string; name: () => string; fine: () => string; look: () => Promise<Finding[]> }[] = [
   { scope: 'webhooks:read', name: () => t.webhooks.title, fine: () => t.overview.fine.endpoints, look: endpoints },
+  { scope: 'deliveries:read', name: () => t.deliveries.title, fine: () => t.overview.fine.deliveries, look: deliveries },
+  { scope: 'leads:read', name: () => t.leads.title, fine: () => t.overview.fine.leads, look: leads },
+  { scope: 'settings:read', name: () => t.lines.title, fine: () => t.overview.fine.lines, look: lines },
   { scope: 'templates:read', name: () => t.templates.title, fine: () => t.overview.fine.templates, look: templates },
 ];
 
@@ -94,11 +144,10 @@ export function Overview() {
           {shown.flatMap(({ name, load }) =>
             (load.value ?? []).map(({ key, says, to, act }) => (
               <li key={key} class="wrong">
-                <span>
-                  <span class="soft">{name()}</span>
-                  <br />
+                <div>
+                  <div class="soft">{name()}</div>
                   {says}
-                </span>
+                </div>
                 <a href={to}>{act}</a>
               </li>
             )),

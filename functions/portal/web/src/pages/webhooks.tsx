@@ -8,7 +8,7 @@ import { Confirm, Dialog } from '../parts/dialog';
 import { Checks, Choice, Form, TextField } from '../parts/field';
 import { Badge, Page } from '../parts/page';
 import { ProblemBox } from '../parts/problem';
-import { Stale } from '../parts/stale';
+import { LookAgain, Stale } from '../parts/stale';
 import { Bones, Facts, Table } from '../parts/table';
 import { Seen } from '../parts/text';
 import { Time } from '../parts/time';
@@ -299,17 +299,7 @@ export function OneWebhook({ id }: { id: string }) {
       setTested(deliveryId);
     });
   const close = () => setOpen(null);
-  const stale = () => (
-    <button
-      type="button"
-      onClick={() => {
-        close();
-        found.reload();
-      }}
-    >
-      {t.parts.lookAgain}
-    </button>
-  );
+  const stale = () => <LookAgain close={close} reload={found.reload} />;
   return (
     <Page
       title={endpoint ? <Seen text={nameOf(endpoint)} /> : t.webhooks.endpoint}

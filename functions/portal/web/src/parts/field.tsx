@@ -66,15 +66,16 @@ interface ChoiceProps extends Common {
   value: string;
   set: (value: string) => void;
   choices: [string, string][];
+  disabled?: boolean;
 }
 
-export function Choice({ label, name, hint, problem = null, value, set, choices }: ChoiceProps) {
+export function Choice({ label, name, hint, problem = null, value, set, choices, disabled = false }: ChoiceProps) {
   const id = useId();
   const failure = failureOf(problem, name);
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      <select id={id} name={name} value={value} onChange={(event) => set(event.currentTarget.value)} aria-describedby={hint || failure ? `${id}-more` : undefined}>
+      <select id={id} name={name} value={value} disabled={disabled} onChange={(event) => set(event.currentTarget.value)} aria-describedby={hint || failure ? `${id}-more` : undefined}>
         {choices.map(([value, label]) => (
           <option key={value} value={value}>
             {label}

@@ -15,6 +15,7 @@ function meaning(problem: Problem): string | null {
   if (problem.status === 412) return t.problems.stale;
   if (problem.code === 'SERVICE_KEY_1101') return t.problems.scopes((problem.extra['scopes'] as string[] | undefined)?.join(', ') ?? '');
   if (problem.code === 'SERVICE_SETTING_1201') return t.problems.limit(String(problem.extra['limit'] ?? ''), String(problem.extra['of'] ?? ''));
+  if (problem.code === 'SERVICE_SETTING_1202') return t.problems.inUse(Object.entries(problem.extra['usedBy'] ?? {}).map((one) => one.join(': ')).join(', '));
   if (problem.status === 429) return t.problems.wait(problem.retryAfter ?? 1);
   if (problem.status >= 500) return t.problems.server;
   const reason = problem.extra['reason'];

@@ -1,5 +1,6 @@
 // A failed change of a thing that somebody else may have changed meanwhile.
 
+import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 
 import type { Action } from '../load';
@@ -14,16 +15,23 @@ interface StaleProps {
   mine: string;
   load: () => void;
   fields: string[];
+  /** More about another failure. */
+  children?: ComponentChildren;
 }
 
 /** If somebody changed the thing meanwhile, it loads the present version and shows both. Saving again saves over the present version. */
-export function Stale({ action: { problem }, theirs, mine, load, fields }: StaleProps) {
+export function Stale({ action: { problem }, theirs, mine, load, fields, children }: StaleProps) {
   const stale = problem?.status === 412;
   useEffect(() => {
     if (stale) load();
   }, [problem]);
   if (!problem) return null;
-  if (!stale) return <ProblemBox problem={problem} fields={fields} />;
+  if (!stale)
+    return (
+      <ProblemBox problem={problem} fields={fields}>
+        {children}
+      </ProblemBox>
+    );
   return (
     <ProblemBox problem={problem}>
       <dl class="facts">
@@ -42,5 +50,20 @@ export function Stale({ action: { problem }, theirs, mine, load, fields }: Stale
       </dl>
       <p>{t.parts.saveOver}</p>
     </ProblemBox>
+  );
+}
+
+/** Closes a question about a thing that somebody else changed, and shows the present version. */
+export function LookAgain({ close, reload }: { close: () => void; reload: () => void }) {
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        close();
+        reload();
+      }}
+    >
+      {t.parts.lookAgain}
+    </button>
   );
 }

@@ -27,6 +27,9 @@ export function Seen({ text }: { text: string }) {
   return <bdi>{parts}</bdi>;
 }
 
+/** A text that can be absent. */
+export const Maybe = ({ text }: { text: string | null }) => (text ? <Seen text={text} /> : <span class="soft">–</span>);
+
 /** A long text: its first 64 KB, and the rest on demand. */
 export function Long({ text, label }: { text: string; label: string }) {
   const [whole, setWhole] = useState(false);
