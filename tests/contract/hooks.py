@@ -77,6 +77,8 @@ REAL = {
     "userId": [user["id"] for user in WORKSPACE["users"]],
     "teamId": [WORKSPACE["teamId"]],
     "templateId": [template([])["templateId"], template(["booking"])["templateId"]],
+    "attributeId": [found["id"] for found in WORKSPACE["attributes"]],
+    "valueId": [value["id"] for value in attribute("CLOSED")["values"]],
     "customAttributeId": [found["id"] for found in WORKSPACE["attributes"]],
     "closedCustomAttributeIds": [value["id"] for value in attribute("CLOSED")["values"]],
     "mediaIds": [MADE["mediaId"]],
@@ -122,6 +124,11 @@ def before_call(context, case, kwargs):
         path["userId"] = MADE["spareUserId"]
     if case.method.upper() in ("DELETE", "PATCH") and is_uuid(path.get("teamId")):
         path["teamId"] = MADE["deletedTeamId" if case.method.upper() == "DELETE" else "spareTeamId"]
+    # Only a spare attribute is changed: other requests need attributes that are active, and their values.
+    if case.method.upper() in ("PATCH", "POST") and is_uuid(path.get("attributeId")):
+        path["attributeId"] = MADE["spareAttributeId"]
+        if is_uuid(path.get("valueId")):
+            path["valueId"] = MADE["spareValueId"]
     # An erasure would take a contact that other requests need.
     if case.operation.label.endswith("/erasure") and erases(case.body):
         case.body, case.media_type = {"dryRun": True}, "application/json"

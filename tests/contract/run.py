@@ -119,6 +119,9 @@ def made(stack):
     # A user and teams that random requests may change and delete.
     spare_user = call("users", {"email": "spare@example.com"})["id"]
     spare_team, deleted_team = (call("teams", {"name": name})["id"] for name in ("Spare", "Deleted"))
+    # An attribute that random requests may change.
+    spare_attribute = call("settings/attributes", {"keyName": "Spare", "category": "CLOSED", "values": ["Spare"]})
+    [spare_value] = spare_attribute["closedAttributesValues"]
     preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids |= {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
     session = call("sessions", {})
@@ -126,6 +129,7 @@ def made(stack):
     ids |= sent | {"jobId": job}
     ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"], "keyId": spare["keyId"]}
     ids |= {"spareUserId": spare_user, "spareTeamId": spare_team, "deletedTeamId": deleted_team}
+    ids |= {"spareAttributeId": spare_attribute["id"], "spareValueId": spare_value["id"]}
     ids |= dict(zip(("endpointId", "disabledEndpointId", "deletedEndpointId"), endpoints, strict=True))
     return {
         "CONTRACT_API_KEY": key,

@@ -128,6 +128,7 @@ READERS = [
     "functions/conversations/src/people.rs",
     "functions/contacts/src/list.rs",
     "functions/contacts/src/update.rs",
+    "functions/attributes/src/change.rs",
     "functions/attributes/src/lines.rs",
     "functions/attributes/src/list.rs",
     "functions/attributes/src/onboarding.rs",

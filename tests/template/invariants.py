@@ -151,8 +151,8 @@ AUDIT_LOG = "????????-????-????-????-????????????"  # in `audit`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
     ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", AUDIT_LOG} | HASH,
-    ("attributes", "limits"): {"*#T#*", "any"},  # the limiter counts under any key
-    ("attributes", "workspaces"): {"*#A", "*#BA", "*#L", "*#LS", "*#M", "*#W"} | {AUDIT_LOG} | HASH,
+    ("attributes", "limits"): {"*#T#*", "any", "*#A", "*#R#*", "*#W"} | {AUDIT_LOG},  # the limiter counts under any key
+    ("attributes", "workspaces"): {"*#A", "*#BA", "*#L", "*#LS", "*#M", "*#R#*", "*#W"} | {AUDIT_LOG} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
     ("contacts", "workspaces"): {"*#A", "*#P", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#J"} | HASH | PERSON_KEY,
@@ -251,6 +251,11 @@ ROUTES = {
         ("post", f"{WORKSPACE}/contacts/{{contactId}}/merge"): "contacts",
         ("get", f"{WORKSPACE}/erasures/{{erasureId}}"): "contacts",
         ("get", f"{WORKSPACE}/settings/attributes"): "attributes",
+        ("post", f"{WORKSPACE}/settings/attributes"): "attributes",
+        ("get", f"{WORKSPACE}/settings/attributes/{{attributeId}}"): "attributes",
+        ("patch", f"{WORKSPACE}/settings/attributes/{{attributeId}}"): "attributes",
+        ("post", f"{WORKSPACE}/settings/attributes/{{attributeId}}/values"): "attributes",
+        ("patch", f"{WORKSPACE}/settings/attributes/{{attributeId}}/values/{{valueId}}"): "attributes",
         ("get", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("put", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("get", f"{WORKSPACE}/settings/brands"): "attributes",

@@ -1,6 +1,7 @@
-//! Endpoint 8: the custom attribute definitions of a workspace. Beyond the specification: the templates that open
+//! Endpoint 8: the custom attribute definitions of a workspace. Beyond the specification: their changes, the templates that open
 //! conversations, brands and lines.
 
+mod change;
 mod lines;
 mod list;
 mod onboarding;
@@ -10,8 +11,13 @@ use edge::{Api, ApiRequest};
 use lambda_http::{Body, Response};
 
 /// The routes of this function: the method, the path below the workspace, and the scope.
-pub const ROUTES: [(&str, &str, Scope); 5] = [
+pub const ROUTES: [(&str, &str, Scope); 10] = [
     ("GET", "/settings/attributes", Scope::SettingsRead),
+    ("POST", "/settings/attributes", Scope::SettingsWrite),
+    ("GET", "/settings/attributes/{attributeId}", Scope::SettingsRead),
+    ("PATCH", "/settings/attributes/{attributeId}", Scope::SettingsWrite),
+    ("POST", "/settings/attributes/{attributeId}/values", Scope::SettingsWrite),
+    ("PATCH", "/settings/attributes/{attributeId}/values/{valueId}", Scope::SettingsWrite),
     ("GET", "/settings/brands", Scope::SettingsRead),
     ("GET", "/settings/lines", Scope::SettingsRead),
     ("GET", "/settings/onboarding", Scope::SettingsRead),
@@ -23,6 +29,11 @@ pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
     let found = ROUTES.iter().find(|(method, path, _)| request.is_to(method, path));
     let Some((method, path, scope)) = found else { return api.no_such_route(request) };
     match (*method, *path) {
+        ("POST", "/settings/attributes") => api.answer(request, *scope, change::create).await,
+        ("GET", "/settings/attributes/{attributeId}") => api.answer(request, *scope, list::get).await,
+        ("PATCH", "/settings/attributes/{attributeId}") => api.answer(request, *scope, change::update).await,
+        ("POST", _) => api.answer(request, *scope, change::add_value).await,
+        ("PATCH", _) => api.answer(request, *scope, change::rename_value).await,
         ("GET", "/settings/onboarding") => api.answer(request, *scope, onboarding::get).await,
         ("GET", "/settings/brands") => api.answer(request, *scope, lines::brands).await,
         ("GET", "/settings/lines") => api.answer(request, *scope, lines::lines).await,

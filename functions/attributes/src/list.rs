@@ -1,6 +1,6 @@
-use domain::AttributeCategory;
+use domain::{AttributeCategory, AttributeId};
 use edge::form::Form;
-use edge::{ApiError, Call, Reply, view};
+use edge::{ApiError, Call, Reply, Resource, view};
 
 /// GET /settings/attributes: one round trip, which reads the definitions only if they changed. The function filters in memory, because a workspace has at most 100
 /// active definitions.
@@ -23,4 +23,16 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
         .map(view::attribute)
         .collect();
     Reply::list(&view::AttributesView { custom_attributes })
+}
+
+/// GET /settings/attributes/{attributeId}, also of an archived one: one round trip, as above.
+pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let id = call.request.path_id(&mut form, "attributeId", AttributeId::parse);
+    let id = form.finish(id)?;
+
+    let definitions = call.store().current_definitions(call.workspace()).await?;
+    let definition = definitions.iter().find(|definition| definition.id == id);
+    Reply::resource(&view::attribute(definition.ok_or(ApiError::NotFound(Resource::Setting))?), 0)
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use domain::{Author, WorkspaceId};
-use futures::future::BoxFuture;
+use domain::{Author, Workspace, WorkspaceId};
+use futures::future::{BoxFuture, try_join};
 use queue::Queues;
-use store::{IdempotencyKey, RetryTime, Store, StoreError, StoredAnswer, Table};
+use store::{
+    ANSWERS_OF_SETTINGS, IdempotencyKey, RetryTime, SettingCreated, Store, StoreError, StoredAnswer, Table,
+};
 
 use crate::refused::Refused;
 
@@ -89,6 +91,42 @@ impl<'a, G: Gate> Admin<'a, G> {
             Some((once, _)) => self.store.answered(table, self.workspace, once).await,
             None => Ok(None),
         }
+    }
+
+    /// Creates a setting that is judged by the others of its kind, with the answer of an idempotency key. Three round trips.
+    pub(crate) async fn create_judged<T, R, W>(
+        &self,
+        kept: Option<(&IdempotencyKey, &str)>,
+        others: impl Fn() -> R,
+        judge: impl Fn(&T) -> Result<(), Refused>,
+        write: impl Fn(Workspace) -> W,
+    ) -> Result<Created, G::Refusal>
+    where
+        R: Future<Output = Result<T, StoreError>>,
+        W: Future<Output = Result<SettingCreated, StoreError>>,
+    {
+        let (store, id) = (self.store, self.workspace);
+        let once = async || {
+            // The others are read after the workspace: one that is missing among them changes the version of the workspace.
+            let present = async {
+                let workspace = store.workspace(id).await?;
+                Ok::<_, StoreError>((workspace, others().await?))
+            };
+            let ((workspace, others), answered) =
+                try_join(present, self.answered(ANSWERS_OF_SETTINGS, kept)).await?;
+            if let Some(answered) = answered {
+                return Ok(Some(Created::Answered(answered)));
+            }
+            let workspace = workspace.ok_or(Refused::UnknownWorkspace(id))?;
+            judge(&others)?;
+            self.gate.admit().await?;
+            Ok(match write(workspace).await? {
+                SettingCreated::Done => Some(Created::Done),
+                SettingCreated::Answered(answered) => Some(Created::Answered(answered)),
+                SettingCreated::Stale => None,
+            })
+        };
+        self.until_written(once).await
     }
 
     /// Whether the caller may change the resource as it was read.

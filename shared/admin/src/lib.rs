@@ -2,6 +2,7 @@
 //! somebody was faster. The refusals are types: `edge` maps them to codes, the console to sentences.
 
 mod admin;
+mod attributes;
 mod deliveries;
 mod endpoints;
 mod jobs;

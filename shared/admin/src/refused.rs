@@ -1,11 +1,13 @@
 //! Why changes are refused.
 
+use domain::attribute::{DefinitionRefused, DefinitionUnfit};
 use domain::lead::NotRetried;
 use domain::settings::names::NameTaken;
 use domain::settings::workspace::TeamFull;
 use domain::webhook::{ChangeRefused, RotationRefused};
 use domain::{
-    DeliveryId, EndpointId, EventId, JobId, LeadId, LeadState, TeamId, UserId, UserRef, WorkspaceId,
+    AttributeId, DeliveryId, EndpointId, EventId, JobId, LeadId, LeadState, TeamId, UserId, UserRef,
+    WorkspaceId,
 };
 
 /// Why a change of a workspace is refused.
@@ -79,6 +81,18 @@ pub enum Refused {
         /// Their number.
         members: usize,
     },
+    /// The workspace has no such attribute.
+    #[error("the workspace has no attribute {0}")]
+    UnknownAttribute(AttributeId),
+    /// The attribute has no such value.
+    #[error("the attribute has no value {0}")]
+    UnknownValue(String),
+    /// The changed attribute breaks a rule.
+    #[error(transparent)]
+    AttributeUnfit(DefinitionUnfit),
+    /// The workspace cannot have the attribute.
+    #[error(transparent)]
+    AttributeRefused(DefinitionRefused),
     /// Conversations would be refused because of the onboarding.
     #[error(transparent)]
     Onboarding(domain::Refused),

@@ -2,8 +2,7 @@
 
 use domain::settings::workspace::TeamChange;
 use domain::{Team, TeamId, User, UserId, UserRef, usage};
-use futures::future::try_join;
-use store::{ANSWERS_OF_SETTINGS, IdempotencyKey, SettingCreated, StoreError};
+use store::IdempotencyKey;
 
 use crate::admin::{Admin, Check, Created, Gate};
 use crate::refused::Refused;
@@ -32,33 +31,10 @@ impl<G: Gate> Admin<'_, G> {
         team: &Team,
         kept: Option<(&IdempotencyKey, &str)>,
     ) -> Result<Created, G::Refusal> {
-        self.until_written(|| self.try_create_team(team, kept)).await
-    }
-
-    async fn try_create_team(
-        &self,
-        team: &Team,
-        kept: Option<(&IdempotencyKey, &str)>,
-    ) -> Result<Option<Created>, G::Refusal> {
-        let (store, id) = (self.store, self.workspace);
-        // The teams are read after the workspace: one that is missing among them changes the version of the workspace.
-        let present = async {
-            let workspace = store.workspace(id).await?;
-            Ok::<_, StoreError>((workspace, store.teams(id).await?))
-        };
-        let ((workspace, teams), answered) =
-            try_join(present, self.answered(ANSWERS_OF_SETTINGS, kept)).await?;
-        if let Some(answered) = answered {
-            return Ok(Some(Created::Answered(answered)));
-        }
-        let workspace = workspace.ok_or(Refused::UnknownWorkspace(id))?;
-        team.check_name(&teams).map_err(Refused::NameTaken)?;
-        self.gate.admit().await?;
-        Ok(match store.create_team(&workspace, team, &self.by, kept).await? {
-            SettingCreated::Done => Some(Created::Done),
-            SettingCreated::Answered(answered) => Some(Created::Answered(answered)),
-            SettingCreated::Stale => None,
-        })
+        let store = self.store;
+        let judge = |teams: &Vec<Team>| team.check_name(teams).map_err(Refused::NameTaken);
+        let write = |seen| async move { store.create_team(&seen, team, &self.by, kept).await };
+        self.create_judged(kept, || store.teams(self.workspace), judge, write).await
     }
 }
 
@@ -72,7 +48,7 @@ impl<G: Check<Team>> Admin<'_, G> {
         let (store, of) = (self.store, self.workspace);
         let (workspace, teams) = match change.name {
             None => (None, Vec::from_iter(store.team(of, id).await?)),
-            // The teams are read after the workspace, as above.
+            // The teams are read after the workspace, as for a new one.
             Some(_) => (store.workspace(of).await?, store.teams(of).await?),
         };
         let seen = teams.iter().find(|team| team.id == id).ok_or(Refused::UnknownTeam(id))?;

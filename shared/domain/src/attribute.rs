@@ -92,9 +92,55 @@ impl AttributeDefinition {
 
     /// The definition with this key name. `None` if it has the key name already.
     pub fn renamed(&self, key_name: &str) -> Result<Option<Self>, DefinitionUnfit> {
-        check_key_name(key_name)?;
+        Self::key_name(key_name).map_err(DefinitionUnfit::KeyName)?;
         let renamed = || Self { key_name: key_name.to_owned(), version: self.version + 1, ..self.clone() };
         Ok((self.key_name != key_name).then(renamed))
+    }
+
+    /// The definition with this change. `None` if the change has no effect.
+    pub fn changed(
+        &self,
+        change: &DefinitionChange,
+        now: Timestamp,
+    ) -> Result<Option<Self>, DefinitionUnfit> {
+        let mut next = self.clone();
+        if let Some(key_name) = &change.key_name {
+            next = next.renamed(key_name)?.unwrap_or(next);
+        }
+        let moved = match change.is_archived {
+            Some(true) => next.archived(now),
+            Some(false) => next.unarchived(now),
+            None => None,
+        };
+        next = moved.unwrap_or(next);
+        next.is_required = change.is_required.unwrap_or(next.is_required);
+        Ok((next != *self).then(|| Self { version: self.version + 1, ..next }))
+    }
+
+    /// The names of the fields in which the next version differs, as requests name them.
+    pub fn differences(&self, next: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("keyName", self.key_name != next.key_name),
+            ("isRequired", self.is_required != next.is_required),
+            ("archived", self.deleted_at != next.deleted_at),
+            ("values", self.closed_values != next.closed_values),
+        ];
+        fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
+    /// A text as a key name.
+    pub fn key_name(text: &str) -> Result<String, Unfit> {
+        within(text, 1, Self::MAX_KEY_NAME)?;
+        if text.trim().is_empty() || text.chars().any(char::is_control) {
+            return Err(Unfit::Value { reason: "a key name cannot be blank or contain control characters" });
+        }
+        Ok(text.to_owned())
+    }
+
+    /// A text as a value of a CLOSED attribute of any type.
+    pub fn value(text: &str) -> Result<String, Unfit> {
+        within(text, 1, Self::MAX_VALUE)?;
+        Ok(text.to_owned())
     }
 
     /// The CLOSED definition with one more value. `None` if it has exactly this value already.
@@ -103,7 +149,8 @@ impl AttributeDefinition {
             return Ok(None);
         }
         check_number(self.category, self.closed_values.len() + 1)?;
-        check_value(self.attribute_type, value, self.closed_values.iter().map(|known| known.value.as_str()))?;
+        check_value(self.attribute_type, value)?;
+        check_free(value, self.closed_values.iter())?;
         let added = ClosedValue { id: ClosedValueId::generate(ids), value: value.to_owned() };
         let closed_values = [self.closed_values.clone(), vec![added]].concat();
         Ok(Some(Self { closed_values, version: self.version + 1, ..self.clone() }))
@@ -119,8 +166,8 @@ impl AttributeDefinition {
         if renamed.value == text {
             return Ok(None);
         }
-        let others = self.closed_values.iter().filter(|value| value.id != id);
-        check_value(self.attribute_type, text, others.map(|value| value.value.as_str()))?;
+        check_value(self.attribute_type, text)?;
+        check_free(text, self.closed_values.iter().filter(|value| value.id != id))?;
         renamed.value = text.to_owned();
         Ok(Some(next))
     }
@@ -158,18 +205,20 @@ pub struct NewAttribute<'a> {
 
 impl NewAttribute<'_> {
     fn check(&self) -> Result<(), DefinitionUnfit> {
-        check_key_name(self.key_name)?;
+        AttributeDefinition::key_name(self.key_name).map_err(DefinitionUnfit::KeyName)?;
         check_values(self.category, self.attribute_type, self.values)
     }
 }
 
-fn check_key_name(key_name: &str) -> Result<(), DefinitionUnfit> {
-    within(key_name, 1, AttributeDefinition::MAX_KEY_NAME).map_err(DefinitionUnfit::KeyName)?;
-    if key_name.trim().is_empty() || key_name.chars().any(char::is_control) {
-        let reason = "a key name cannot be blank or contain control characters";
-        return Err(DefinitionUnfit::KeyName(Unfit::Value { reason }));
-    }
-    Ok(())
+/// A change of a definition. What is `None` stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DefinitionChange {
+    /// The new key name.
+    pub key_name: Option<String>,
+    /// Whether a contact without the attribute is PARTIAL.
+    pub is_required: Option<bool>,
+    /// Whether the attribute is archived.
+    pub is_archived: Option<bool>,
 }
 
 fn check_values(
@@ -179,7 +228,11 @@ fn check_values(
 ) -> Result<(), DefinitionUnfit> {
     check_number(category, values.len())?;
     for (at, value) in values.iter().enumerate() {
-        check_value(attribute_type, value, values[..at].iter().map(String::as_str))?;
+        check_value(attribute_type, value)?;
+        if values[..at].iter().any(|other| same_name(other, value)) {
+            let reason = Unfit::Value { reason: "is repeated" };
+            return Err(DefinitionUnfit::Value { value: value.clone(), reason });
+        }
     }
     Ok(())
 }
@@ -193,20 +246,23 @@ fn check_number(category: AttributeCategory, values: usize) -> Result<(), Defini
     }
 }
 
-fn check_value<'a>(
-    attribute_type: AttributeType,
-    value: &str,
-    mut others: impl Iterator<Item = &'a str>,
-) -> Result<(), DefinitionUnfit> {
+fn check_value(attribute_type: AttributeType, value: &str) -> Result<(), DefinitionUnfit> {
     let unfit = |reason| DefinitionUnfit::Value { value: value.to_owned(), reason };
-    within(value, 1, AttributeDefinition::MAX_VALUE).map_err(unfit)?;
+    AttributeDefinition::value(value).map_err(unfit)?;
     if !attribute_type.takes(value) {
         return Err(unfit(Unfit::Value { reason: "does not fit the attribute's type" }));
     }
-    if others.any(|other| same_name(other, value)) {
-        return Err(unfit(Unfit::Value { reason: "is repeated" }));
-    }
     Ok(())
+}
+
+fn check_free<'a>(
+    text: &str,
+    mut others: impl Iterator<Item = &'a ClosedValue>,
+) -> Result<(), DefinitionUnfit> {
+    match others.find(|other| same_name(&other.value, text)) {
+        Some(other) => Err(DefinitionUnfit::ValueTaken { value: text.to_owned(), by: other.id }),
+        None => Ok(()),
+    }
 }
 
 /// Why a definition is invalid.
@@ -228,6 +284,14 @@ pub enum DefinitionUnfit {
         value: String,
         /// What is wrong with it.
         reason: Unfit,
+    },
+    /// The attribute has such a value already.
+    #[error("the value {value:?} is repeated")]
+    ValueTaken {
+        /// The text.
+        value: String,
+        /// The value that has it.
+        by: ClosedValueId,
     },
 }
 
@@ -479,6 +543,38 @@ mod tests {
     }
 
     #[test]
+    fn a_change_is_one_version_and_names_its_fields() {
+        let made = make(&closed(&["a".to_owned()], AttributeType::Text)).unwrap();
+        let change = DefinitionChange {
+            key_name: Some("tier".to_owned()),
+            is_required: Some(true),
+            is_archived: Some(true),
+        };
+        let next = made.changed(&change, NOW).unwrap().unwrap();
+        let expected = AttributeDefinition {
+            key_name: "tier".to_owned(),
+            is_required: true,
+            deleted_at: Some(NOW),
+            version: 2,
+            ..made.clone()
+        };
+        assert_eq!(next, expected);
+        assert_eq!(made.differences(&next), ["keyName", "isRequired", "archived"]);
+        assert_eq!(next.changed(&change, NOW), Ok(None));
+        assert_eq!(next.changed(&DefinitionChange::default(), NOW), Ok(None));
+        let back = DefinitionChange { is_archived: Some(false), ..DefinitionChange::default() };
+        let active = next.changed(&back, NOW).unwrap().unwrap();
+        assert_eq!(
+            (active.deleted_at, active.version, next.differences(&active)),
+            (None, 3, vec!["archived"])
+        );
+        let blank = DefinitionChange { key_name: Some(" ".to_owned()), ..DefinitionChange::default() };
+        assert!(matches!(next.changed(&blank, NOW), Err(DefinitionUnfit::KeyName(_))));
+        let more = made.with_value("b", &OneId).unwrap().unwrap();
+        assert_eq!(made.differences(&more), ["values"]);
+    }
+
+    #[test]
     fn a_value_is_added_and_renamed_by_the_rules_of_a_new_attribute() {
         struct Counted(std::sync::atomic::AtomicU64);
         impl Ids for Counted {
@@ -504,20 +600,18 @@ mod tests {
         assert_eq!(renamed.closed_values[1].id, second);
         assert_eq!(renamed.with_renamed_value(second, "20"), Ok(None));
 
-        let repeated = |value: &str| DefinitionUnfit::Value {
-            value: value.to_owned(),
-            reason: Unfit::Value { reason: "is repeated" },
-        };
+        let repeated =
+            |value: &str, by: ClosedValueId| DefinitionUnfit::ValueTaken { value: value.to_owned(), by };
         let unfit = |value: &str| matches!(three.with_value(value, &ids), Err(DefinitionUnfit::Value { .. }));
         assert!(unfit("x") && unfit(""));
-        assert_eq!(three.with_renamed_value(second, "3"), Err(repeated("3")));
+        assert_eq!(three.with_renamed_value(second, "3"), Err(repeated("3", three.closed_values[2].id)));
         // Two values that differ only in case hinder neither.
         let mut earlier = three.clone();
         earlier.closed_values[2].value = "2 ".to_owned();
         assert!(earlier.with_value("4", &ids).unwrap().is_some());
         assert!(earlier.with_renamed_value(three.closed_values[0].id, "4").unwrap().is_some());
         let gold = make(&closed(&["gold".to_owned()], AttributeType::Text)).unwrap();
-        assert_eq!(gold.with_value(" Gold", &ids), Err(repeated(" Gold")));
+        assert_eq!(gold.with_value(" Gold", &ids), Err(repeated(" Gold", gold.closed_values[0].id)));
         let numbers: Vec<String> = (0..50).map(|n| n.to_string()).collect();
         let full = make(&closed(&numbers, AttributeType::Number)).unwrap();
         assert_eq!(full.with_value("50", &ids), Err(DefinitionUnfit::NumberOfValues));

@@ -50,6 +50,10 @@ pub enum AuditAction {
     WorkspaceUpdate,
     /// The templates that open conversations were changed. The subject is the workspace.
     OnboardingUpdate,
+    /// A custom attribute was defined.
+    AttributeCreate,
+    /// The key name, the values, or whether it is required or archived, was changed of a custom attribute.
+    AttributeUpdate,
     /// An internal user was created.
     UserCreate,
     /// The names, the phone number, the language or the status of an internal user was changed.
@@ -101,6 +105,8 @@ words!(
         SessionRevoke: "session.revoke",
         WorkspaceUpdate: "workspace.update",
         OnboardingUpdate: "onboarding.update",
+        AttributeCreate: "attribute.create",
+        AttributeUpdate: "attribute.update",
         UserCreate: "user.create",
         UserUpdate: "user.update",
         TeamCreate: "team.create",

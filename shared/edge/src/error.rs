@@ -4,10 +4,11 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
+use domain::attribute::{DefinitionRefused, DefinitionUnfit};
 use domain::refused::{MediaFault, Origin};
 use domain::webhook::pace::CapTooLow;
 use domain::webhook::{ChangeRefused, RotationRefused};
-use domain::{AttributeType, ContactId, KeyId, Refused, Team, TemplateId};
+use domain::{AttributeDefinition, AttributeType, ContactId, KeyId, Refused, Team, TemplateId};
 use runtime::metrics::Denial;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -385,15 +386,25 @@ fn code_of_managed(refused: &admin::Refused) -> ErrorCode {
         admin::Refused::LeadNotRetried { .. } => LEAD_STATE,
         admin::Refused::Onboarding(refused) => code_of(refused),
         admin::Refused::UnknownUser(_) => NO_USER,
-        admin::Refused::UnknownTeam(_) => NO_SETTING,
+        admin::Refused::UnknownTeam(_)
+        | admin::Refused::UnknownAttribute(_)
+        | admin::Refused::UnknownValue(_) => NO_SETTING,
         admin::Refused::EmailTaken(_) => USER_TAKEN,
-        admin::Refused::NameTaken(_) => SETTING_TAKEN,
+        admin::Refused::NameTaken(_)
+        | admin::Refused::AttributeRefused(DefinitionRefused::KeyNameTaken { .. })
+        | admin::Refused::AttributeUnfit(DefinitionUnfit::ValueTaken { .. }) => SETTING_TAKEN,
         admin::Refused::TeamInUse { .. } => IN_USE,
-        admin::Refused::TooManyEndpoints { .. } | admin::Refused::TeamFull(_) => LIMIT_REACHED,
+        admin::Refused::TooManyEndpoints { .. }
+        | admin::Refused::TeamFull(_)
+        | admin::Refused::AttributeRefused(DefinitionRefused::TooMany)
+        | admin::Refused::AttributeUnfit(DefinitionUnfit::NumberOfValues) => LIMIT_REACHED,
         admin::Refused::EndpointDisabled(_) | admin::Refused::Rotation(_) | admin::Refused::JobDone(_) => {
             WEBHOOK_STATE
         }
-        admin::Refused::Unfit(_) | admin::Refused::Range(_) | admin::Refused::UnknownMember(_) => INVALID,
+        admin::Refused::Unfit(_)
+        | admin::Refused::Range(_)
+        | admin::Refused::UnknownMember(_)
+        | admin::Refused::AttributeUnfit(_) => INVALID,
     }
 }
 
@@ -463,6 +474,18 @@ fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
         admin::Refused::Onboarding(refused) => return extra_of(refused),
         admin::Refused::EmailTaken(id) => json!({"id": id.to_string(), "field": "email"}),
         admin::Refused::NameTaken(taken) => json!({"id": taken.holder(), "field": "name"}),
+        admin::Refused::AttributeRefused(DefinitionRefused::KeyNameTaken { by }) => {
+            json!({"id": by.to_string(), "field": "keyName"})
+        }
+        admin::Refused::AttributeUnfit(DefinitionUnfit::ValueTaken { by, .. }) => {
+            json!({"id": by.to_string(), "field": "value"})
+        }
+        admin::Refused::AttributeRefused(DefinitionRefused::TooMany) => {
+            json!({"limit": "attributes", "of": AttributeDefinition::MAX_ACTIVE})
+        }
+        admin::Refused::AttributeUnfit(DefinitionUnfit::NumberOfValues) => {
+            json!({"limit": "attributeValues", "of": AttributeDefinition::MAX_VALUES})
+        }
         admin::Refused::TeamFull(_) => json!({"limit": "teamMembers", "of": Team::MAX_MEMBERS}),
         admin::Refused::TeamInUse { members } => json!({"usedBy": {"members": members}}),
         admin::Refused::TooManyEndpoints { of } => json!({"limit": "webhookEndpoints", "of": of}),
@@ -485,6 +508,9 @@ fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
         | admin::Refused::UnknownUser(_)
         | admin::Refused::UnknownTeam(_)
         | admin::Refused::UnknownMember(_)
+        | admin::Refused::UnknownAttribute(_)
+        | admin::Refused::UnknownValue(_)
+        | admin::Refused::AttributeUnfit(_)
         | admin::Refused::Unfit(_)
         | admin::Refused::Range(_) => return None,
     };
@@ -509,22 +535,32 @@ fn detail_of_managed(refused: &admin::Refused) -> Option<Value> {
         admin::Refused::Unfit(ChangeRefused::FewerSlots { has, wanted }) => {
             Some(at_least("slots", (*wanted).into(), *has))
         }
-        admin::Refused::UnknownMember(named) => Some(json!([{
-            "loc": ["body", "members"],
-            "msg": "Value error: the workspace has no such user",
-            "type": "value_error",
-            "input": named.identifier(),
-            "ctx": {"error": "the workspace has no such user"},
-        }])),
-        admin::Refused::Range(reason) => Some(json!([{
-            "loc": ["body", "since"],
-            "msg": format!("Value error: {reason}"),
-            "type": "value_error",
-            "input": null,
-            "ctx": {"error": reason},
-        }])),
+        admin::Refused::UnknownMember(named) => {
+            Some(value_error("members", "the workspace has no such user", named.identifier().into()))
+        }
+        admin::Refused::Range(reason) => Some(value_error("since", reason, Value::Null)),
+        admin::Refused::AttributeUnfit(DefinitionUnfit::OpenWithValues) => {
+            Some(value_error("value", "an OPEN attribute has no values", Value::Null))
+        }
+        admin::Refused::AttributeUnfit(DefinitionUnfit::Value { value, reason }) => {
+            Some(value_error("value", &reason.to_string(), value.as_str().into()))
+        }
+        admin::Refused::AttributeUnfit(DefinitionUnfit::KeyName(reason)) => {
+            Some(value_error("keyName", &reason.to_string(), Value::Null))
+        }
         _ => None,
     }
+}
+
+/// The `detail` for a field of the body that is refused for this reason.
+fn value_error(field: &str, reason: &str, input: Value) -> Value {
+    json!([{
+        "loc": ["body", field],
+        "msg": format!("Value error: {reason}"),
+        "type": "value_error",
+        "input": input,
+        "ctx": {"error": reason},
+    }])
 }
 
 /// The value of `Retry-After` for this wait: rounded up, and at least 1.

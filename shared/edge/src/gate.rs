@@ -1,7 +1,7 @@
 //! What must hold before a change of a resource by the management API.
 
 use admin::{Admin, Check, Gate};
-use domain::{Lead, Onboarding, Team, User, WebhookEndpoint};
+use domain::{AttributeDefinition, Lead, Onboarding, Team, User, WebhookEndpoint};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -26,6 +26,12 @@ impl Tagged for WebhookEndpoint {
 impl Tagged for Onboarding {
     fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
         reply.tagged_by(&view::onboarding(self))
+    }
+}
+
+impl Tagged for AttributeDefinition {
+    fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
+        reply.tagged_by(&view::attribute(self))
     }
 }
 

@@ -51,7 +51,18 @@ from messaging_client.api.lead_capture import (
 )
 from messaging_client.api.leads import get_lead, list_leads, retry_lead, retry_leads
 from messaging_client.api.messages import create_message, get_message, list_messages
-from messaging_client.api.settings import get_onboarding, list_brands, list_custom_attributes, list_lines, set_onboarding
+from messaging_client.api.settings import (
+    add_custom_attribute_value,
+    create_custom_attribute,
+    get_custom_attribute,
+    get_onboarding,
+    list_brands,
+    list_custom_attributes,
+    list_lines,
+    rename_custom_attribute_value,
+    set_onboarding,
+    update_custom_attribute,
+)
 from messaging_client.api.templates import get_template, list_templates, preview_template
 from messaging_client.api.users import (
     create_team,
@@ -93,6 +104,7 @@ from messaging_client.models import (
     ApiKeyCreated,
     ApiKeyPage,
     ApiKeyUpdate,
+    AttributeCategory,
     AuditAction,
     AuditLogPage,
     BrandList,
@@ -109,7 +121,11 @@ from messaging_client.models import (
     ConversationPage,
     ConversationStatus,
     ConversationUpdate,
+    CustomAttribute,
+    CustomAttributeCreate,
     CustomAttributeList,
+    CustomAttributeUpdate,
+    CustomAttributeValue,
     DeliveryDetails,
     DeliveryPage,
     Erasure,
@@ -294,6 +310,19 @@ def main() -> None:
 
     attributes = list_custom_attributes.sync_detailed(workspace, client=client)
     assert parsed("listCustomAttributes", attributes, 200, CustomAttributeList).custom_attributes
+
+    attribute_wish = CustomAttributeCreate(str(uuid.uuid4()), AttributeCategory.CLOSED, values=["Free"])
+    new_attribute = create_custom_attribute.sync_detailed(workspace, client=client, body=attribute_wish)
+    plan = parsed("createCustomAttribute", new_attribute, 201, CustomAttribute)
+    read_plan = get_custom_attribute.sync_detailed(workspace, plan.id, client=client)
+    assert parsed("getCustomAttribute", read_plan, 200, CustomAttribute) == plan
+    paid = CustomAttributeValue("Paid")
+    two_values = add_custom_attribute_value.sync_detailed(workspace, plan.id, client=client, body=paid, if_match=read_plan.headers["ETag"])
+    [_, value] = parsed("addCustomAttributeValue", two_values, 200, CustomAttribute).closed_attributes_values
+    renamed_value = rename_custom_attribute_value.sync_detailed(workspace, plan.id, value.id, client=client, body=CustomAttributeValue("Team"))
+    assert parsed("renameCustomAttributeValue", renamed_value, 200, CustomAttribute).closed_attributes_values[1].value == "Team"
+    gone = update_custom_attribute.sync_detailed(workspace, plan.id, client=client, body=CustomAttributeUpdate(archived=True))
+    assert parsed("updateCustomAttribute", gone, 200, CustomAttribute).deleted_at
 
     present = get_onboarding.sync_detailed(workspace, client=client)
     onboarding = parsed("getOnboarding", present, 200, Onboarding)

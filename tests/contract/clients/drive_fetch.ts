@@ -84,6 +84,28 @@ async function main(): Promise<void> {
   const definitions: Schemas["CustomAttribute"][] = printed("listCustomAttributes", attributes, 200).customAttributes;
   if (definitions.length === 0) throw new Error("attributes are expected");
 
+  const ATTRIBUTES = "/service/api/v1/workspaces/{workspaceId}/settings/attributes" as const;
+  const newAttribute = await client.POST(ATTRIBUTES, {
+    params: { path: workspace },
+    body: { keyName: crypto.randomUUID(), category: "CLOSED", values: ["Free"] },
+  });
+  const ofPlan = { ...workspace, attributeId: printed("createCustomAttribute", newAttribute, 201).id };
+  const plan = await client.GET(`${ATTRIBUTES}/{attributeId}`, { params: { path: ofPlan } });
+  if (printed("getCustomAttribute", plan, 200).deletedAt !== null) throw new Error("an active attribute is expected");
+  const twoValues = await client.POST(`${ATTRIBUTES}/{attributeId}/values`, {
+    params: { path: ofPlan, header: { "If-Match": plan.response.headers.get("ETag") ?? "" } },
+    body: { value: "Paid" },
+  });
+  const paid = printed("addCustomAttributeValue", twoValues, 200).closedAttributesValues[1];
+  if (!paid) throw new Error("two values are expected");
+  const renamedValue = await client.PATCH(`${ATTRIBUTES}/{attributeId}/values/{valueId}`, {
+    params: { path: { ...ofPlan, valueId: paid.id } },
+    body: { value: "Team" },
+  });
+  printed("renameCustomAttributeValue", renamedValue, 200);
+  const gone = await client.PATCH(`${ATTRIBUTES}/{attributeId}`, { params: { path: ofPlan }, body: { archived: true } });
+  if (printed("updateCustomAttribute", gone, 200).deletedAt === null) throw new Error("an archived attribute is expected");
+
   const ONBOARDING = "/service/api/v1/workspaces/{workspaceId}/settings/onboarding" as const;
   const shownOnboarding = await client.GET(ONBOARDING, { params: { path: workspace } });
   const onboarding: Schemas["Onboarding"] = printed("getOnboarding", shownOnboarding, 200);

@@ -73,6 +73,20 @@ async function main(): Promise<void> {
   const definitions: CustomAttribute[] = printed("listCustomAttributes", attributes, 200).customAttributes;
   if (definitions.length === 0) throw new Error("attributes are expected");
 
+  const attributeWish = { keyName: crypto.randomUUID(), category: "CLOSED" as const, values: ["Free"] };
+  const newAttribute = printed("createCustomAttribute", await api.createCustomAttribute({ client, path: workspace, body: attributeWish }), 201);
+  const ofPlan = { client, path: { ...workspace, attributeId: newAttribute.id } };
+  const plan = await api.getCustomAttribute(ofPlan);
+  if (printed("getCustomAttribute", plan, 200).deletedAt !== null) throw new Error("an active attribute is expected");
+  const planTag = plan.response.headers.get("ETag") ?? "";
+  const twoValues = await api.addCustomAttributeValue({ ...ofPlan, headers: { "If-Match": planTag }, body: { value: "Paid" } });
+  const paid = printed("addCustomAttributeValue", twoValues, 200).closedAttributesValues[1];
+  if (!paid) throw new Error("two values are expected");
+  const ofPaid = { client, path: { ...ofPlan.path, valueId: paid.id } };
+  printed("renameCustomAttributeValue", await api.renameCustomAttributeValue({ ...ofPaid, body: { value: "Team" } }), 200);
+  const gone = await api.updateCustomAttribute({ ...ofPlan, body: { archived: true } });
+  if (printed("updateCustomAttribute", gone, 200).deletedAt === null) throw new Error("an archived attribute is expected");
+
   const shownOnboarding = await api.getOnboarding({ client, path: workspace });
   const onboarding = printed("getOnboarding", shownOnboarding, 200);
   const onboardingTag = shownOnboarding.response.headers.get("ETag") ?? "";

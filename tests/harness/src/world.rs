@@ -351,7 +351,8 @@ impl World {
         };
         change(&mut definition);
         let (workspace, _) = self.settings(self.workspace).await;
-        assert!(done(store.create_definition(&workspace, &definition).await));
+        let created = done(store.create_definition(&workspace, &definition, operator(), None).await);
+        assert_eq!(created, SettingCreated::Done);
         definition
     }
 

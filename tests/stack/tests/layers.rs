@@ -16,7 +16,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
     &[("edge", &["admin", "domain", "runtime", "store"]), ("worker", &["domain", "queue", "store"])],
     &[
         ("access", &["domain", "edge", "runtime", "store"]),
-        ("attributes", &["domain", "edge", "runtime"]),
+        ("attributes", &["admin", "domain", "edge", "runtime"]),
         ("contacts", &["domain", "edge", "runtime", "store"]),
         ("conversations", &["domain", "edge", "runtime", "store"]),
         ("deliveries", &["admin", "domain", "edge", "queue", "runtime", "store"]),

@@ -1,17 +1,15 @@
 //! `console attribute ...`
 
+use admin::Refused;
 use clap::{Args, Subcommand};
-use domain::attribute::NewAttribute;
+use domain::attribute::{DefinitionChange, NewAttribute};
 use domain::{
-    AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
-    Definitions, Timestamp, Workspace,
+    AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId, Timestamp,
 };
 use serde_json::json;
 
 use crate::arguments::{InWorkspace, one, one_of};
-use crate::changed::{Decision, changed};
 use crate::output::{Output, Report};
-use crate::refusal::Named;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
@@ -84,33 +82,24 @@ impl Verb {
     pub(crate) async fn run(self, console: &Console, _: &mut Output<'_>) -> Result<Report> {
         Ok(match self {
             Self::Create(wanted) => view(&create(console, &wanted).await?, console.store.now()).into(),
-            Self::Archive(one) => {
-                let now = console.store.now();
-                one.change(console, |definition| Ok(definition.archived(now))).await?.into()
-            }
-            Self::Unarchive(one) => {
-                let now = console.store.now();
-                one.change(console, |definition| Ok(definition.unarchived(now))).await?.into()
-            }
+            Self::Archive(one) => one.set_archived(console, true).await?.into(),
+            Self::Unarchive(one) => one.set_archived(console, false).await?.into(),
             Self::Rename { one, key_name } => {
-                let rename = |definition: &AttributeDefinition| {
-                    definition.renamed(&key_name).map_err(Refusal::DefinitionChangeUnfit)
-                };
-                one.change(console, rename).await?.into()
+                let change = DefinitionChange { key_name: Some(key_name), ..DefinitionChange::default() };
+                one.set(console, &change).await?.into()
             }
             Self::AddValue { one, value } => {
                 let ids = console.store.ids();
                 let add = |definition: &AttributeDefinition| {
-                    definition.with_value(&value, ids).map_err(Refusal::DefinitionChangeUnfit)
+                    definition.with_value(&value, ids).map_err(Refused::AttributeUnfit)
                 };
                 one.change(console, add).await?.into()
             }
             Self::RenameValue { one, value, to } => {
                 let rename = |definition: &AttributeDefinition| {
-                    let Some(id) = value_named(definition, &value, &to) else {
-                        return Err(Named::ClosedValue.unknown(format!("{value:?}")));
-                    };
-                    definition.with_renamed_value(id, &to).map_err(Refusal::DefinitionChangeUnfit)
+                    let id = value_named(definition, &value, &to)
+                        .ok_or_else(|| Refused::UnknownValue(format!("{value:?}")))?;
+                    definition.with_renamed_value(id, &to).map_err(Refused::AttributeUnfit)
                 };
                 one.change(console, rename).await?.into()
             }
@@ -133,47 +122,34 @@ async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinitio
         is_required: wanted.required,
         values: &wanted.values,
     };
-    let workspace_id = console.workspace(&wanted.within).await?.id;
-    let definition = AttributeDefinition::new(workspace_id, &new, store.ids(), store.now())?;
-    changed(
-        async || read(console, &wanted.within).await,
-        |(_, definitions)| {
-            definitions.admit(&definition, store.now())?;
-            Ok(Decision::Changed(definition.clone()))
-        },
-        async |(workspace, _), next| store.create_definition(workspace, next).await,
-    )
-    .await
-}
-
-/// Reads the workspace first: an addition after this read changes its version, and the write fails.
-async fn read(console: &Console, within: &InWorkspace) -> Result<(Workspace, Definitions)> {
-    let workspace = console.workspace(within).await?;
-    let definitions = console.store.definitions(workspace.id).await?;
-    Ok((workspace, definitions))
+    let workspace = console.workspace(&wanted.within).await?;
+    let definition = AttributeDefinition::new(workspace.id, &new, store.ids(), store.now())?;
+    match console.admin(workspace.id).await?.create_attribute(&definition, None).await {
+        Err(Refusal::DefinitionChangeRefused(refused)) => Err(Refusal::DefinitionRefused(refused)),
+        created => created.map(|_| definition),
+    }
 }
 
 impl OneAttribute {
+    async fn set_archived(self, console: &Console, is_archived: bool) -> Result<View> {
+        let change = DefinitionChange { is_archived: Some(is_archived), ..DefinitionChange::default() };
+        self.set(console, &change).await
+    }
+
+    async fn set(self, console: &Console, change: &DefinitionChange) -> Result<View> {
+        let now = console.store.now();
+        self.change(console, |definition| definition.changed(change, now).map_err(Refused::AttributeUnfit))
+            .await
+    }
+
     async fn change(
         self,
         console: &Console,
-        change: impl Fn(&AttributeDefinition) -> Result<Option<AttributeDefinition>>,
+        change: impl Fn(&AttributeDefinition) -> Result<Option<AttributeDefinition>, Refused>,
     ) -> Result<View> {
-        let (store, now) = (&console.store, console.store.now());
-        let definition = changed(
-            async || read(console, &self.within).await,
-            |(_, definitions)| {
-                let found = definitions.iter().find(|definition| definition.id == self.attribute);
-                let definition = Named::Attribute.found(found, self.attribute)?;
-                let next = change(definition)?;
-                if let Some(next) = &next {
-                    definitions.admit(next, now).map_err(Refusal::DefinitionChangeRefused)?;
-                }
-                Ok(Decision::of(definition, next))
-            },
-            async |(workspace, _), next| store.change_definition(workspace, next).await,
-        );
-        Ok(view(&definition.await?, now))
+        let workspace = console.workspace(&self.within).await?;
+        let admin = console.admin(workspace.id).await?;
+        Ok(view(&admin.update_attribute(self.attribute, change).await?, console.store.now()))
     }
 }
 

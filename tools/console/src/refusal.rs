@@ -416,6 +416,10 @@ impl From<admin::Refused> for Refusal {
             admin::Refused::TeamInUse { members } => {
                 Self::InUse { what: "team", by: vec![UsedBy::Members(members)] }
             }
+            admin::Refused::UnknownAttribute(id) => Named::Attribute.unknown(id),
+            admin::Refused::UnknownValue(named) => Named::ClosedValue.unknown(named),
+            admin::Refused::AttributeUnfit(unfit) => Self::DefinitionChangeUnfit(unfit),
+            admin::Refused::AttributeRefused(refused) => Self::DefinitionChangeRefused(refused),
             admin::Refused::JobDone(id) => Self::JobDone(id),
         }
     }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
+mod changes;
 mod lines;
 
 use domain::{AttributeDefinition, AttributeType};
@@ -32,6 +33,13 @@ impl Attributes {
 
     async fn send(&self, event: GatewayEvent) -> Answer {
         attributes::handle(&self.api, &ApiRequest::new(event.request())).await.into()
+    }
+
+    /// The entries of the audit log by keys, oldest first: action, subject and fields.
+    async fn audit(&self) -> Vec<(String, String, Vec<String>)> {
+        let mut entries = self.world.audited().await;
+        entries.reverse();
+        entries
     }
 
     async fn list(&self, query: &[(&str, &str)]) -> Answer {

@@ -24,13 +24,6 @@ impl Attributes {
     async fn stored(&self) -> Onboarding {
         self.world.db.store().workspace(self.world.workspace).await.unwrap().unwrap().onboarding
     }
-
-    /// The entries of the audit log by keys, oldest first: action, subject and fields.
-    async fn audit(&self) -> Vec<(String, String, Vec<String>)> {
-        let mut entries = self.world.audited().await;
-        entries.reverse();
-        entries
-    }
 }
 
 fn wanted(overriding: &str, sequence: &[TemplateId]) -> Value {

@@ -3,12 +3,23 @@
 use std::time::Duration;
 
 use attributes::ROUTES;
-use domain::{Scopes, SelfService};
+use domain::{AttributeId, Scopes, SelfService};
 use harness::{assert_described, assert_routed};
 
 use crate::{Attributes, code};
 
-const FILES: [&str; 5] = ["list", "brands", "lines", "onboarding", "set-onboarding"];
+const FILES: [&str; 10] = [
+    "list",
+    "create",
+    "get",
+    "update",
+    "add-value",
+    "rename-value",
+    "brands",
+    "lines",
+    "onboarding",
+    "set-onboarding",
+];
 
 #[test]
 fn openapi_describes_these_routes_with_their_scopes() {
@@ -25,7 +36,12 @@ async fn the_event_files_are_answered_and_other_methods_have_no_route() {
     let f = Attributes::start().await;
     for file in FILES {
         let event = f.world.event(&format!("attributes-{file}.json"));
-        assert_eq!(f.send(event.clone()).await.status, 200, "{file}");
+        let expected = match file {
+            "create" => 201,
+            "get" | "update" | "add-value" | "rename-value" => 404,
+            _ => 200,
+        };
+        assert_eq!(f.send(event.clone()).await.status, expected, "{file}");
         assert_eq!(code(&f.send(event.method("DELETE")).await), (404, "SERVICE_CORE_0404"), "{file}");
     }
 }
@@ -50,4 +66,25 @@ async fn each_route_needs_its_scope_and_changes_need_self_service() {
         let answer = f.send(f.world.event(&format!("attributes-{file}.json"))).await;
         assert_eq!(answer.status == 403, needed.manages(), "{file}");
     }
+}
+
+#[tokio::test]
+async fn foreign_and_unknown_attributes_get_the_same_answers_byte_for_byte() {
+    let f = Attributes::start().await;
+    let mine = f.world.closed_attribute("grade", &["a"], |_| ()).await;
+    let (other, token) = f.world.second_workspace().await;
+    let unknown_id = AttributeId::generate(f.world.db.store().ids());
+    for file in ["get", "update", "add-value", "rename-value"] {
+        let from_there = async |id: AttributeId| {
+            f.world.db.clock().advance(Duration::from_secs(1));
+            let event = f.world.event(&format!("attributes-{file}.json")).request_id("r");
+            let event = event.path("attributeId", id).path("valueId", mine.closed_values[0].id);
+            f.send(event.path("workspaceId", other).header("x-api-key", &token)).await
+        };
+        let unknown = from_there(unknown_id).await;
+        assert_eq!(from_there(mine.id).await, unknown, "{file}");
+        let text = r#"{"title":"Setting Not Found","status":404,"code":"SERVICE_SETTING_0404"}"#;
+        assert_eq!(unknown.text, text, "{file}");
+    }
+    assert_eq!(f.definition(mine.id).await, mine);
 }

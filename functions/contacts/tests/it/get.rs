@@ -203,7 +203,7 @@ async fn a_changed_definition_shows_in_the_next_answer() {
     let store = f.world.db.store();
     let workspace = store.workspace(f.world.workspace).await.unwrap().unwrap();
     let renamed = tier.renamed("level").unwrap().unwrap();
-    assert!(store.change_definition(&workspace, &renamed).await.unwrap());
+    assert!(store.change_definition(&workspace, &renamed, &["keyName"], harness::operator()).await.unwrap());
     let shown = json!([{"key": "level", "values": ["gold"]}]);
     assert_eq!(f.send(event).await.json["customAttributes"], shown);
     assert_eq!(f.send(list).await.json["contacts"][0]["customAttributes"], shown);

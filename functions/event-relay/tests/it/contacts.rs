@@ -42,7 +42,9 @@ async fn definitions(world: &World) {
             version: 1,
         };
         let workspace = world.db.store().workspace(world.workspace).await.unwrap().unwrap();
-        assert!(world.db.store().create_definition(&workspace, &definition).await.unwrap());
+        let created =
+            world.db.store().create_definition(&workspace, &definition, harness::operator(), None).await;
+        assert_eq!(created.unwrap(), store::SettingCreated::Done);
     }
 }
 
@@ -324,7 +326,8 @@ async fn all_of_large_attributes(scene: &Scene, attributes: u128) -> Value {
             version: 1,
         };
         let workspace = store.workspace(scene.world.workspace).await.unwrap().unwrap();
-        assert!(store.create_definition(&workspace, &definition).await.unwrap());
+        let created = store.create_definition(&workspace, &definition, harness::operator(), None).await;
+        assert_eq!(created.unwrap(), store::SettingCreated::Done);
         let values: Vec<Value> =
             definition.closed_values.iter().map(|value| json!({ "S": value.id.to_string() })).collect();
         held[definition.id.to_string()] = json!({ "L": values });

@@ -38,7 +38,7 @@ async fn rename(world: &World, definition: &AttributeDefinition, to: &str) -> At
     let store = world.db.store();
     let workspace = store.workspace(world.workspace).await.unwrap().unwrap();
     let renamed = definition.renamed(to).unwrap().unwrap();
-    assert!(store.change_definition(&workspace, &renamed).await.unwrap());
+    assert!(store.change_definition(&workspace, &renamed, &["keyName"], harness::operator()).await.unwrap());
     renamed
 }
 

@@ -220,21 +220,27 @@ async fn a_hundred_definitions_are_one_read_and_a_concurrent_addition_is_refused
         AttributeDefinition::new(workspace.id, &wanted, store.ids(), TestClock::START).unwrap()
     };
     let mut seen = workspace.clone();
+    let create = async |seen: &Workspace, definition: &AttributeDefinition| {
+        store.create_definition(seen, definition, author(), None).await.unwrap()
+    };
     for n in 0..100 {
-        assert!(store.create_definition(&seen, &definition(n)).await.unwrap());
-        assert!(!store.create_definition(&seen, &definition(n)).await.unwrap());
+        assert_eq!(create(&seen, &definition(n)).await, SettingCreated::Done);
+        assert_eq!(create(&seen, &definition(n)).await, SettingCreated::Stale);
         seen = store.workspace(workspace.id).await.unwrap().unwrap();
     }
     db.forget_calls();
     let definitions = store.definitions(workspace.id).await.unwrap();
     assert_eq!((definitions.iter().count(), trips(&db.calls())), (100, 1));
     let first = definitions.iter().next().unwrap();
-    assert!(!store.create_definition(&seen, first).await.unwrap(), "its id is taken");
+    assert_eq!(create(&seen, first).await, SettingCreated::Stale, "its id is taken");
     let archived = first.archived(TestClock::START).unwrap();
     let stale = Workspace { version: seen.version - 1, ..seen.clone() };
-    assert!(!store.change_definition(&stale, &archived).await.unwrap());
-    assert!(store.change_definition(&seen, &archived).await.unwrap());
-    assert!(!store.change_definition(&now(&db, &workspace).await, &archived).await.unwrap());
+    let change = async |seen: &Workspace| {
+        store.change_definition(seen, &archived, &["archived"], author()).await.unwrap()
+    };
+    assert!(!change(&stale).await);
+    assert!(change(&seen).await);
+    assert!(!change(&now(&db, &workspace).await).await);
     let archived = store.definitions(workspace.id).await.unwrap();
     assert_eq!(archived.active(TestClock::START).count(), 99);
     assert!(archived.version() > definitions.version());

@@ -489,6 +489,19 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         of_office("change user", Method::PATCH, "/users/", &user, &random),
         of_office("change team", Method::PATCH, "/teams/", &team, &random),
         of_office("delete team", Method::DELETE, "/teams/", &team, &random),
+        get("GET attribute", "/settings/attributes/", &attribute, &random, 404),
+        of_office("change attribute", Method::PATCH, "/settings/attributes/", &attribute, &random),
+        of_value("add value", Method::POST, &closed_id, &random),
+        of_value("rename value", Method::PATCH, &closed_id, &random),
+        (
+            "rename value of another attribute",
+            Method::PATCH,
+            format!("/settings/attributes/{my_closed_id}/values/{value_id}"),
+            format!("/settings/attributes/{my_closed_id}/values/{random}"),
+            Some(json!({"value": "x"})),
+            Some(json!({"value": "x"})),
+            404,
+        ),
         (
             "template of the onboarding",
             Method::PUT,
@@ -648,7 +661,15 @@ async fn endpoints_are_made_changed_and_deleted(stack: &Stack, mine: &Workspace)
     }
 }
 
-/// Changes of a user or a team.
+/// Changes of the values of an attribute.
+fn of_value(what: &'static str, method: Method, foreign: &str, unknown: &str) -> Row {
+    let value = if method == Method::PATCH { "/7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11" } else { "" };
+    let path = |id: &str| format!("/settings/attributes/{id}/values{value}");
+    let body = Some(json!({"value": "x"}));
+    (what, method, path(foreign), path(unknown), body.clone(), body, 404)
+}
+
+/// Changes of a user, a team or an attribute.
 fn of_office(what: &'static str, method: Method, path: &str, foreign: &str, unknown: &str) -> Row {
     let body = (method == Method::PATCH).then(|| json!({}));
     (what, method, format!("{path}{foreign}"), format!("{path}{unknown}"), body.clone(), body, 404)

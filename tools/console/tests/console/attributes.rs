@@ -62,7 +62,7 @@ async fn attributes_are_created_archived_and_listed() {
     {
       "archived": true,
       "category": "OPEN",
-      "id": "00000000-0000-4000-8000-000000000007",
+      "id": "00000000-0000-4000-8000-000000000008",
       "isRequired": false,
       "keyName": "seats",
       "type": "NUMBER",
@@ -73,7 +73,7 @@ async fn attributes_are_created_archived_and_listed() {
     assert_snapshot!(desk.run(&["attribute", "list", "--workspace", &workspace]).await.out, @"
     ATTRIBUTE                             KEY NAME  CATEGORY  TYPE    STATE     VALUES
     00000000-0000-4000-8000-000000000004  plan      CLOSED    TEXT    required  Free; Team
-    00000000-0000-4000-8000-000000000007  seats     OPEN      NUMBER  archived  -
+    00000000-0000-4000-8000-000000000008  seats     OPEN      NUMBER  archived  -
     ");
 }
 

@@ -117,7 +117,7 @@ async fn an_import_creates_contacts_with_every_column() {
         "email": "ana@example.com",
         "externalId": null,
         "firstName": "Ana",
-        "id": "00000000-0000-4000-8000-00000000000c",
+        "id": "00000000-0000-4000-8000-00000000000f",
         "languageCode": "ES",
         "lastName": "Ruiz",
         "owner": "Ada@example.com",
@@ -133,7 +133,7 @@ async fn an_import_creates_contacts_with_every_column() {
         "email": "bo@example.com",
         "externalId": null,
         "firstName": "Bo",
-        "id": "00000000-0000-4000-8000-00000000000e",
+        "id": "00000000-0000-4000-8000-000000000011",
         "languageCode": null,
         "lastName": null,
         "owner": null,
@@ -227,8 +227,8 @@ async fn an_export_can_be_imported_into_the_same_and_into_an_empty_workspace() {
     let csv = book.export_csv().await;
     assert_snapshot!(csv, @r#"
     id,firstName,lastName,email,cellphone,externalId,languageCode,owner,attr:company,attr:seats,attr:plan
-    00000000-0000-4000-8000-00000000000c,Ana,Ruiz,ana@example.com,+14155550101,,ES,Ada@example.com,"Aster, Inc.",12,Free;a\;b
-    00000000-0000-4000-8000-00000000000e,Bo,,bo@example.com,,,,,,,
+    00000000-0000-4000-8000-00000000000f,Ana,Ruiz,ana@example.com,+14155550101,,ES,Ada@example.com,"Aster, Inc.",12,Free;a\;b
+    00000000-0000-4000-8000-000000000011,Bo,,bo@example.com,,,,,,,
     "#);
     assert_eq!(book.taken(&csv).await, report(0, 0, 2));
     let other = Book::new("round-trip-other").await;
@@ -266,7 +266,7 @@ async fn failed_rows_are_listed_and_the_others_are_imported() {
           "row": 4
         },
         {
-          "error": "cellphone belongs to contact 00000000-0000-4000-8000-00000000000e",
+          "error": "cellphone belongs to contact 00000000-0000-4000-8000-000000000011",
           "row": 5
         },
         {
@@ -278,7 +278,7 @@ async fn failed_rows_are_listed_and_the_others_are_imported() {
           "row": 7
         },
         {
-          "error": "email belongs to contact 00000000-0000-4000-8000-00000000000e",
+          "error": "email belongs to contact 00000000-0000-4000-8000-000000000011",
           "row": 8
         }
       ],

@@ -188,13 +188,13 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
       "cellphone": "+34600111222",
       "conflicts": [
         {
-          "contactId": "00000000-0000-4000-8000-000000000006",
+          "contactId": "00000000-0000-4000-8000-000000000007",
           "occurredAt": "2026-01-02T03:04:07.678Z",
-          "otherContactId": "00000000-0000-4000-8000-000000000007",
+          "otherContactId": "00000000-0000-4000-8000-000000000008",
           "reason": "NUMBER_OF_ANOTHER"
         },
         {
-          "contactId": "00000000-0000-4000-8000-000000000006",
+          "contactId": "00000000-0000-4000-8000-000000000007",
           "occurredAt": "2026-01-02T03:05:07.678Z",
           "otherContactId": null,
           "reason": "USER_ID_CHANGED"
@@ -204,7 +204,7 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
       "email": "ana@example.com",
       "externalId": null,
       "firstName": "Ana",
-      "id": "00000000-0000-4000-8000-000000000006",
+      "id": "00000000-0000-4000-8000-000000000007",
       "languageCode": null,
       "lastName": null,
       "optedOut": [
@@ -221,7 +221,7 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
     }
     "#);
     assert_snapshot!(desk.run(&within(&["contacts", "show", "--contact", &id])).await.out, @"
-    contact       00000000-0000-4000-8000-000000000006
+    contact       00000000-0000-4000-8000-000000000007
     type          PARTIAL
     first name    Ana
     last name     -
@@ -237,7 +237,7 @@ async fn a_contact_is_shown_by_id_e_mail_address_or_number_with_its_opt_out() {
     attributes    company: Aster
     opted out of  ALL
     version       2
-    conflicts     NUMBER_OF_ANOTHER with 00000000-0000-4000-8000-000000000007 at 2026-01-02T03:04:07.678Z
+    conflicts     NUMBER_OF_ANOTHER with 00000000-0000-4000-8000-000000000008 at 2026-01-02T03:04:07.678Z
                   USER_ID_CHANGED at 2026-01-02T03:05:07.678Z
     ");
     for nobody in [NOBODY, "nobody@example.com", "+34600999999"] {

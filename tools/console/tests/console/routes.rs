@@ -21,13 +21,13 @@ const PERSONS: &str = "about persons: a key that erases is named for it, the res
 
 /// Each verb. `opt-out add` is the verb `add` of the noun `opt-out`.
 const VERBS: &[(&str, Has)] = &[
-    ("attribute add-value", Planned("POST /settings/attributes/{attributeId}/values")),
-    ("attribute archive", Planned("PATCH /settings/attributes/{attributeId}")),
-    ("attribute create", Planned("POST /settings/attributes")),
+    ("attribute add-value", Route("POST /settings/attributes/{attributeId}/values")),
+    ("attribute archive", Route("PATCH /settings/attributes/{attributeId}")),
+    ("attribute create", Route("POST /settings/attributes")),
     ("attribute list", Route("GET /settings/attributes")),
-    ("attribute rename", Planned("PATCH /settings/attributes/{attributeId}")),
-    ("attribute rename-value", Planned("PATCH /settings/attributes/{attributeId}/values/{valueId}")),
-    ("attribute unarchive", Planned("PATCH /settings/attributes/{attributeId}")),
+    ("attribute rename", Route("PATCH /settings/attributes/{attributeId}")),
+    ("attribute rename-value", Route("PATCH /settings/attributes/{attributeId}/values/{valueId}")),
+    ("attribute unarchive", Route("PATCH /settings/attributes/{attributeId}")),
     ("audit list", Route("GET /audit-log")),
     ("brand create", Nothing(PROVIDER)),
     ("brand delete", Nothing(PROVIDER)),

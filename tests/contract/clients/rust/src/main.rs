@@ -166,7 +166,29 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let team = teams.teams.iter().find(|team| !team.members.is_empty()).ok_or("a team with members is expected")?;
     let request = integrations.get_team().workspace_id(*workspace).team_id(team.id);
     assert!(!parsed("getTeam", request.send().await?, 200).members.is_empty());
+    changed_attributes(stack).await?;
     changed_users_and_teams(stack).await
+}
+
+async fn changed_attributes(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let wish = json!({"keyName": Uuid::new_v4().to_string(), "category": "CLOSED", "values": ["Free"]});
+    let wanted: types::CustomAttributeCreate = body(wish)?;
+    let request = integrations.create_custom_attribute().workspace_id(*workspace).body(wanted);
+    let made = parsed("createCustomAttribute", request.send().await?, 201);
+    let request = integrations.get_custom_attribute().workspace_id(*workspace).attribute_id(made.id);
+    assert_eq!(parsed("getCustomAttribute", request.send().await?, 200).key_name, made.key_name);
+    let value: types::CustomAttributeValue = body(json!({"value": "Paid"}))?;
+    let request = integrations.add_custom_attribute_value().workspace_id(*workspace).attribute_id(made.id).body(value);
+    let two = parsed("addCustomAttributeValue", request.send().await?, 200);
+    let paid = two.closed_attributes_values.last().ok_or("two values are expected")?.id;
+    let value: types::CustomAttributeValue = body(json!({"value": "Team"}))?;
+    let request = integrations.rename_custom_attribute_value().workspace_id(*workspace).attribute_id(made.id).value_id(paid);
+    parsed("renameCustomAttributeValue", request.body(value).send().await?, 200);
+    let update: types::CustomAttributeUpdate = body(json!({"archived": true}))?;
+    let request = integrations.update_custom_attribute().workspace_id(*workspace).attribute_id(made.id).body(update);
+    assert!(parsed("updateCustomAttribute", request.send().await?, 200).deleted_at.is_some());
+    Ok(())
 }
 
 async fn changed_users_and_teams(stack: &Stack) -> Result<(), Failed> {
