@@ -45,6 +45,7 @@ OF_EXAMPLES = {
     "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd.4c8e0a2c-6f1b-4d3e-8a5c-7e9f1b3d5f70": MADE["deliveryId"],
     "8f2b6d0a-4c1e-5a79-93b5-d7e9f1a3c5b7": MADE["jobId"],
     "5e7a9c1d-3f5b-4d7e-9a1c-3e5f7b9d1a2c": MADE["requestId"],
+    "0f1e2d3c4b5a6978.3b7c1d9e5f2a8064c7e1b3d5f7092a4c6e8091b3d5f70a2c4e6881a3c5d7f912": MADE["optOutId"],
     "a18eabcd-ae14-4325-9568-1c361b76a862": WORKSPACE["contacts"][0]["id"],
     "2f24fcc0-e1da-40d4-a496-7dcd00f4546d": WORKSPACE["users"][0]["id"],
     "ada.okafor@example.com": WORKSPACE["users"][0]["email"],
@@ -74,6 +75,7 @@ REAL = {
     "eventId": [MADE["eventId"]],
     "jobId": [MADE["jobId"]],
     "requestId": [MADE["requestId"]],
+    "optOutId": [MADE["optOutId"]],
     "userId": [user["id"] for user in WORKSPACE["users"]],
     "teamId": [WORKSPACE["teamId"]],
     "templateId": [template([])["templateId"], template(["booking"])["templateId"]],
@@ -264,6 +266,10 @@ BEYOND_SCHEMAS = [
     # The workspace has no such user.
     (r"body\.members", "value_error"),
     (r"body\.(template\.)?parameters", "string_too_long"),
+    # Values fit the type of their attribute and differ. An OPEN attribute has none.
+    (r"body\.values?", "value_error"),
+    # A keyword has a letter or a digit, and is of one kind.
+    (r"body(\.(stop|stopMarketing|start)\.\d+)?", "value_error|string_too_short"),
     # The limit applies to the participants after the change.
     (r"body\.participants\.(externals|internals)\.add", "too_long"),
 ]

@@ -122,6 +122,7 @@ def made(stack):
     # An attribute that random requests may change.
     spare_attribute = call("settings/attributes", {"keyName": "Spare", "category": "CLOSED", "values": ["Spare"]})
     [spare_value] = spare_attribute["closedAttributesValues"]
+    opt_out = call("opt-outs", {"cellphone": "+34600111999"})
     preview = call(f"contacts/{workspace['contacts'][0]['id']}/erasure", {"dryRun": True})
     ids |= {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
     session = call("sessions", {})
@@ -129,6 +130,7 @@ def made(stack):
     ids |= sent | {"jobId": job}
     ids |= {"erasureId": preview["erasureId"], "secondContactId": second["id"], "keyId": spare["keyId"]}
     ids |= {"spareUserId": spare_user, "spareTeamId": spare_team, "deletedTeamId": deleted_team}
+    ids |= {"optOutId": opt_out["id"]}
     ids |= {"spareAttributeId": spare_attribute["id"], "spareValueId": spare_value["id"]}
     ids |= dict(zip(("endpointId", "disabledEndpointId", "deletedEndpointId"), endpoints, strict=True))
     return {

@@ -18,6 +18,7 @@ SOMEBODY = "00000000-0000-4000-8000-000000000000"
 def ask(workspace, key, path, method, sent=None):
     """The status and the body of a request of a workspace, which names nobody."""
     path = path.replace("{workspaceId}", workspace).replace("{deliveryId}", f"{SOMEBODY}.{SOMEBODY}")
+    path = path.replace("{optOutId}", f"0.{'0' * 64}")
     path = re.sub(r"\{[a-zA-Z]+\}", SOMEBODY, path)
     data = None if sent is None else json.dumps(sent).encode()
     headers = {"x-api-key": key, "content-type": "application/json"}

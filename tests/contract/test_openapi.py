@@ -99,8 +99,8 @@ def test_routes_are_those_of_the_template():
 OTHER_WORDS = {
     *("body", "query", "header", "path", "api-keys", "audit-log", "webhook-endpoints", "deliveries", "events", "leads", "lead-retries"),
     # Names of lists and routes.
-    *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "brands", "lines", "attributes", "sessions"),
-    *("GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER"),
+    *("conversations", "contacts", "files", "messages", "templates", "users", "teams", "brands", "lines", "attributes", "sessions", "opt-outs"),
+    *("GET", "POST", "PATCH", "PUT", "DELETE", "OPTIONS", "ID", "EMAIL", "PHONE", "REPLAY", "RECOVER", "ALL", "MARKETING"),
 }
 READERS = [
     "functions/access/src/audit_log.rs",
@@ -127,8 +127,10 @@ READERS = [
     "functions/conversations/src/list.rs",
     "functions/conversations/src/people.rs",
     "functions/contacts/src/list.rs",
+    "functions/contacts/src/opt_outs.rs",
     "functions/contacts/src/update.rs",
     "functions/attributes/src/change.rs",
+    "functions/attributes/src/keywords.rs",
     "functions/attributes/src/lines.rs",
     "functions/attributes/src/list.rs",
     "functions/attributes/src/onboarding.rs",

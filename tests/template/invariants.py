@@ -27,7 +27,7 @@ FUNCTIONS = {
         {"FIRST_DUE_SECONDS", "MESSAGE_RETENTION_DAYS", "CONVERSATION_RETENTION_DAYS"},
         {"api-keys", "limits", "workspaces", "contacts", "conversations", "messages", "secrets"},
     ),
-    "contacts": (set(), {"api-keys", "limits", "workspaces", "contacts", "leads", "secrets"}),
+    "contacts": (set(), {"api-keys", "limits", "workspaces", "contacts", "leads", "audit", "secrets"}),
     "files": ({"MEDIA_BUCKET"}, {"api-keys", "limits", "workspaces", "media"}),
     "messages": (
         {"FIRST_DUE_SECONDS", "MEDIA_BUCKET", "MESSAGE_RETENTION_DAYS"},
@@ -151,9 +151,9 @@ AUDIT_LOG = "????????-????-????-????-????????????"  # in `audit`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
     ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", AUDIT_LOG} | HASH,
-    ("attributes", "limits"): {"*#T#*", "any", "*#A", "*#R#*", "*#W"} | {AUDIT_LOG},  # the limiter counts under any key
-    ("attributes", "workspaces"): {"*#A", "*#BA", "*#L", "*#LS", "*#M", "*#R#*", "*#W"} | {AUDIT_LOG} | HASH,
-    ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"},
+    ("attributes", "limits"): {"*#T#*", "any", "*#A", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG},  # the limiter counts under any key
+    ("attributes", "workspaces"): {"*#A", "*#BA", "*#L", "*#LS", "*#M", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG} | HASH,
+    ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"} | {AUDIT_LOG},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
     ("contacts", "workspaces"): {"*#A", "*#P", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#J"} | HASH | PERSON_KEY,
     ("conversations", "secrets"): CURSOR_KEYS,
@@ -256,6 +256,12 @@ ROUTES = {
         ("patch", f"{WORKSPACE}/settings/attributes/{{attributeId}}"): "attributes",
         ("post", f"{WORKSPACE}/settings/attributes/{{attributeId}}/values"): "attributes",
         ("patch", f"{WORKSPACE}/settings/attributes/{{attributeId}}/values/{{valueId}}"): "attributes",
+        ("get", f"{WORKSPACE}/settings/opt-out-keywords"): "attributes",
+        ("put", f"{WORKSPACE}/settings/opt-out-keywords"): "attributes",
+        ("delete", f"{WORKSPACE}/settings/opt-out-keywords"): "attributes",
+        ("get", f"{WORKSPACE}/opt-outs"): "contacts",
+        ("post", f"{WORKSPACE}/opt-outs"): "contacts",
+        ("delete", f"{WORKSPACE}/opt-outs/{{optOutId}}"): "contacts",
         ("get", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("put", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("get", f"{WORKSPACE}/settings/brands"): "attributes",

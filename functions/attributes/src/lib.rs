@@ -1,7 +1,8 @@
 //! Endpoint 8: the custom attribute definitions of a workspace. Beyond the specification: their changes, the templates that open
-//! conversations, brands and lines.
+//! conversations, the keywords of opt-outs, brands and lines.
 
 mod change;
+mod keywords;
 mod lines;
 mod list;
 mod onboarding;
@@ -11,7 +12,7 @@ use edge::{Api, ApiRequest};
 use lambda_http::{Body, Response};
 
 /// The routes of this function: the method, the path below the workspace, and the scope.
-pub const ROUTES: [(&str, &str, Scope); 10] = [
+pub const ROUTES: [(&str, &str, Scope); 13] = [
     ("GET", "/settings/attributes", Scope::SettingsRead),
     ("POST", "/settings/attributes", Scope::SettingsWrite),
     ("GET", "/settings/attributes/{attributeId}", Scope::SettingsRead),
@@ -20,6 +21,9 @@ pub const ROUTES: [(&str, &str, Scope); 10] = [
     ("PATCH", "/settings/attributes/{attributeId}/values/{valueId}", Scope::SettingsWrite),
     ("GET", "/settings/brands", Scope::SettingsRead),
     ("GET", "/settings/lines", Scope::SettingsRead),
+    ("GET", "/settings/opt-out-keywords", Scope::SettingsRead),
+    ("PUT", "/settings/opt-out-keywords", Scope::SettingsWrite),
+    ("DELETE", "/settings/opt-out-keywords", Scope::SettingsWrite),
     ("GET", "/settings/onboarding", Scope::SettingsRead),
     ("PUT", "/settings/onboarding", Scope::SettingsWrite),
 ];
@@ -34,6 +38,9 @@ pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
         ("PATCH", "/settings/attributes/{attributeId}") => api.answer(request, *scope, change::update).await,
         ("POST", _) => api.answer(request, *scope, change::add_value).await,
         ("PATCH", _) => api.answer(request, *scope, change::rename_value).await,
+        ("GET", "/settings/opt-out-keywords") => api.answer(request, *scope, keywords::get).await,
+        ("PUT", "/settings/opt-out-keywords") => api.answer(request, *scope, keywords::put).await,
+        ("DELETE", _) => api.answer(request, *scope, keywords::reset).await,
         ("GET", "/settings/onboarding") => api.answer(request, *scope, onboarding::get).await,
         ("GET", "/settings/brands") => api.answer(request, *scope, lines::brands).await,
         ("GET", "/settings/lines") => api.answer(request, *scope, lines::lines).await,

@@ -8,6 +8,7 @@ mod endpoints;
 mod jobs;
 mod leads;
 mod onboarding;
+mod opt_outs;
 mod refused;
 mod requests;
 mod teams;

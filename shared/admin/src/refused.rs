@@ -93,6 +93,9 @@ pub enum Refused {
     /// The workspace cannot have the attribute.
     #[error(transparent)]
     AttributeRefused(DefinitionRefused),
+    /// Nobody whom the business could opt in again has these choices.
+    #[error("the workspace has no opt-out {0}")]
+    UnknownOptOut(String),
     /// Conversations would be refused because of the onboarding.
     #[error(transparent)]
     Onboarding(domain::Refused),

@@ -54,6 +54,12 @@ pub enum AuditAction {
     AttributeCreate,
     /// The key name, the values, or whether it is required or archived, was changed of a custom attribute.
     AttributeUpdate,
+    /// The keywords by which customers opt out and in were changed. The subject is the workspace.
+    OptOutKeywordsUpdate,
+    /// A number was opted out of templates by the business.
+    OptOutCreate,
+    /// A number or a user id was opted in again by the business.
+    OptOutDelete,
     /// An internal user was created.
     UserCreate,
     /// The names, the phone number, the language or the status of an internal user was changed.
@@ -107,6 +113,9 @@ words!(
         OnboardingUpdate: "onboarding.update",
         AttributeCreate: "attribute.create",
         AttributeUpdate: "attribute.update",
+        OptOutKeywordsUpdate: "opt_out_keywords.update",
+        OptOutCreate: "opt_out.create",
+        OptOutDelete: "opt_out.delete",
         UserCreate: "user.create",
         UserUpdate: "user.update",
         TeamCreate: "team.create",

@@ -13,7 +13,7 @@ use crate::ids::{ChannelId, ContactId, WorkspaceId};
 use crate::person_key::{MacKind, PersonKey};
 use crate::sending::PartError;
 use crate::settings::template::TemplateCategory;
-use crate::text::Cellphone;
+use crate::text::{Cellphone, Unfit};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -37,7 +37,7 @@ words!(
 /// Who made a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChoiceSource {
-    /// An operator, with the console.
+    /// The business: an operator with the console, or the tenant by API.
     Operator,
     /// The customer, in the settings of the provider's app.
     Provider,
@@ -110,7 +110,7 @@ impl From<&Address> for Chooser {
 pub struct Choosers {
     workspace: WorkspaceId,
     contact: Option<ContactId>,
-    ids: Vec<(Chooser, String)>,
+    ids: Vec<(Option<Chooser>, String)>,
 }
 
 impl Choosers {
@@ -121,15 +121,20 @@ impl Choosers {
         ids: impl IntoIterator<Item = Chooser>,
         contact: Option<ContactId>,
     ) -> Self {
-        let mut all: Vec<(Chooser, String)> = vec![];
+        let mut all: Vec<(Option<Chooser>, String)> = vec![];
         for id in ids {
             let digest = id.digest(key, workspace);
             // Two forms of a number are one id.
             if all.iter().all(|(_, known)| *known != digest) {
-                all.push((id, digest));
+                all.push((Some(id), digest));
             }
         }
         Self { workspace, contact, ids: all }
+    }
+
+    /// An erased person, of whom only this key is left.
+    pub fn erased(workspace: WorkspaceId, digest: String) -> Self {
+        Self { workspace, contact: None, ids: vec![(None, digest)] }
     }
 
     /// The workspace.
@@ -263,6 +268,25 @@ pub struct Choices {
 }
 
 impl Choices {
+    /// The form of the keys under which choices are kept.
+    const DIGEST: &'static str = r"^[0-9a-f]{1,64}\.[0-9a-f]{64}$";
+
+    /// A text as the key of a choice: [`Chooser::digest`].
+    pub fn parse_digest(text: &str) -> Result<String, Unfit> {
+        let is_hex = |text: &str| text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let fits = text.split_once('.').is_some_and(|(key, mac)| {
+            (1..=64).contains(&key.len()) && mac.len() == 64 && is_hex(key) && is_hex(mac)
+        });
+        let shape = Unfit::Shape { pattern: Self::DIGEST, form: "the id of an opt-out" };
+        if fits { Ok(text.to_owned()) } else { Err(shape) }
+    }
+
+    /// Whether the business can take the opt-out back: not the preference for one line, which is the customer's word to the
+    /// provider.
+    pub fn is_out_of_templates(&self) -> bool {
+        self.is_out_of(&ChoiceScope::All) || self.is_out_of(&ChoiceScope::Marketing)
+    }
+
     /// The greatest number of lines with a choice of their own. A choice about a further line covers all lines.
     pub const MAX_LINES: usize = 60;
 
@@ -360,11 +384,11 @@ impl Choices {
         next
     }
 
-    fn blank(workspace: WorkspaceId, (chooser, digest): &(Chooser, String), now: Timestamp) -> Self {
+    fn blank(workspace: WorkspaceId, (chooser, digest): &(Option<Chooser>, String), now: Timestamp) -> Self {
         Self {
             workspace_id: workspace,
             digest: digest.clone(),
-            chooser: Some(chooser.clone()),
+            chooser: chooser.clone(),
             contact: None,
             scopes: BTreeMap::new(),
             updated_at: now,

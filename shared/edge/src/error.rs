@@ -388,7 +388,8 @@ fn code_of_managed(refused: &admin::Refused) -> ErrorCode {
         admin::Refused::UnknownUser(_) => NO_USER,
         admin::Refused::UnknownTeam(_)
         | admin::Refused::UnknownAttribute(_)
-        | admin::Refused::UnknownValue(_) => NO_SETTING,
+        | admin::Refused::UnknownValue(_)
+        | admin::Refused::UnknownOptOut(_) => NO_SETTING,
         admin::Refused::EmailTaken(_) => USER_TAKEN,
         admin::Refused::NameTaken(_)
         | admin::Refused::AttributeRefused(DefinitionRefused::KeyNameTaken { .. })
@@ -510,6 +511,7 @@ fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
         | admin::Refused::UnknownMember(_)
         | admin::Refused::UnknownAttribute(_)
         | admin::Refused::UnknownValue(_)
+        | admin::Refused::UnknownOptOut(_)
         | admin::Refused::AttributeUnfit(_)
         | admin::Refused::Unfit(_)
         | admin::Refused::Range(_) => return None,

@@ -1,6 +1,7 @@
 //! What must hold before a change of a resource by the management API.
 
 use admin::{Admin, Check, Gate};
+use domain::inbound::keywords::Keywords;
 use domain::{AttributeDefinition, Lead, Onboarding, Team, User, WebhookEndpoint};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -32,6 +33,12 @@ impl Tagged for Onboarding {
 impl Tagged for AttributeDefinition {
     fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
         reply.tagged_by(&view::attribute(self))
+    }
+}
+
+impl Tagged for Option<Keywords> {
+    fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
+        reply.tagged_by(&view::keywords(self.as_ref()))
     }
 }
 

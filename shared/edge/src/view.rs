@@ -38,8 +38,9 @@ use std::collections::BTreeMap;
 
 use admin::RetriedLeads;
 use domain::attribute::{AttributeDefinition, ClosedValue};
-use domain::choices::Held;
+use domain::choices::{Chooser, Held};
 use domain::contact::conflict::Conflict;
+use domain::inbound::keywords::Keywords;
 use domain::lead::NotRetried;
 use domain::media::Declared;
 use domain::message::received::{Extras, Raw};
@@ -130,6 +131,29 @@ views! {
         #[serde(rename = "override")]
         overriding: &'static str = onboarding.overriding.as_str(),
         sequence: Vec<String> = onboarding.sequence.iter().map(TemplateId::to_string).collect(),
+    }
+
+    /// A customer who opted out. Neither the number nor the user id is known once the person was erased.
+    pub opt_out(kept: &'a Choices) -> OptOutView<'a> {
+        id: &'a str = &kept.digest,
+        cellphone: Option<&'a str> = match &kept.chooser {
+            Some(Chooser::Number(number)) => Some(number.as_str()),
+            _ => None,
+        },
+        user_id: Option<&'a str> = match &kept.chooser {
+            Some(Chooser::User(user)) => Some(user.as_str()),
+            _ => None,
+        },
+        contact_id: Option<String> = kept.contact.map(|contact| contact.to_string()),
+        choices: Vec<OptOutChoiceView<'a>> = kept.outs().map(|(scope, held)| opt_out_choice(scope, held)).collect(),
+    }
+
+    /// What the customer opted out of.
+    opt_out_choice(scope: &'a ChoiceScope, held: &'a Held) -> OptOutChoiceView<'a> {
+        scope: &'static str = scope.as_str(),
+        provider_channel_id: Option<&'a str> = scope.line().map(ChannelId::as_str),
+        source: &'static str = held.source.as_str(),
+        since: String = held.since.to_string(),
     }
 
     /// An internal user in endpoint 9.
@@ -537,6 +561,38 @@ pub struct TeamsView<'a> {
 pub struct AttributesView<'a> {
     /// The definitions in the order of their creation.
     pub custom_attributes: Vec<AttributeView<'a>>,
+}
+
+/// A page of opt-outs. The cursor of the last page is `null`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OptOutsView<'a> {
+    /// The opt-outs of the page.
+    pub opt_outs: Vec<OptOutView<'a>>,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
+}
+
+/// The keywords by which customers opt out and in.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeywordsView {
+    stop: Vec<String>,
+    stop_marketing: Vec<String>,
+    start: Vec<String>,
+    is_default: bool,
+}
+
+/// The keywords of a workspace; `None` are the default ones.
+pub fn keywords(own: Option<&Keywords>) -> KeywordsView {
+    let is_default = own.is_none();
+    let keywords = own.cloned().unwrap_or_default();
+    KeywordsView {
+        stop: keywords.stop().to_vec(),
+        stop_marketing: keywords.stop_marketing().to_vec(),
+        start: keywords.start().to_vec(),
+        is_default,
+    }
 }
 
 /// Endpoint 2: a page of conversations. The cursor of the last page is `null`.

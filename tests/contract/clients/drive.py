@@ -29,10 +29,13 @@ from messaging_client.api.access import (
     update_api_key,
 )
 from messaging_client.api.contacts import (
+    create_opt_out,
+    delete_opt_out,
     erase_contact,
     get_contact,
     get_erasure,
     list_contacts,
+    list_opt_outs,
     merge_contacts,
     update_contact,
 )
@@ -56,11 +59,14 @@ from messaging_client.api.settings import (
     create_custom_attribute,
     get_custom_attribute,
     get_onboarding,
+    get_opt_out_keywords,
     list_brands,
     list_custom_attributes,
     list_lines,
     rename_custom_attribute_value,
+    reset_opt_out_keywords,
     set_onboarding,
+    set_opt_out_keywords,
     update_custom_attribute,
 )
 from messaging_client.api.templates import get_template, list_templates, preview_template
@@ -161,6 +167,11 @@ from messaging_client.models import (
     NoContactErrorCode,
     Onboarding,
     OnboardingUpdate,
+    OptOut,
+    OptOutCreate,
+    OptOutKeywords,
+    OptOutKeywordsUpdate,
+    OptOutPage,
     OwnSession,
     OwnSessionKind,
     PortalLink,
@@ -323,6 +334,18 @@ def main() -> None:
     assert parsed("renameCustomAttributeValue", renamed_value, 200, CustomAttribute).closed_attributes_values[1].value == "Team"
     gone = update_custom_attribute.sync_detailed(workspace, plan.id, client=client, body=CustomAttributeUpdate(archived=True))
     assert parsed("updateCustomAttribute", gone, 200, CustomAttribute).deleted_at
+
+    new_opt_out = create_opt_out.sync_detailed(workspace, client=client, body=OptOutCreate("+34600111555"))
+    opt_out = parsed("createOptOut", new_opt_out, 201, OptOut)
+    listed_out = list_opt_outs.sync_detailed(workspace, client=client, page_size=100)
+    assert opt_out.id in [found.id for found in parsed("listOptOuts", listed_out, 200, OptOutPage).opt_outs]
+    parsed("deleteOptOut", delete_opt_out.sync_detailed(workspace, opt_out.id, client=client), 204, object)
+    shown_words = get_opt_out_keywords.sync_detailed(workspace, client=client)
+    words = parsed("getOptOutKeywords", shown_words, 200, OptOutKeywords)
+    own_words = OptOutKeywordsUpdate(words.stop, words.stop_marketing, words.start)
+    set_words = set_opt_out_keywords.sync_detailed(workspace, client=client, body=own_words, if_match=shown_words.headers["ETag"])
+    assert not parsed("setOptOutKeywords", set_words, 200, OptOutKeywords).is_default
+    parsed("resetOptOutKeywords", reset_opt_out_keywords.sync_detailed(workspace, client=client), 204, object)
 
     present = get_onboarding.sync_detailed(workspace, client=client)
     onboarding = parsed("getOnboarding", present, 200, Onboarding)

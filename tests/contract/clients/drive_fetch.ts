@@ -106,6 +106,23 @@ async function main(): Promise<void> {
   const gone = await client.PATCH(`${ATTRIBUTES}/{attributeId}`, { params: { path: ofPlan }, body: { archived: true } });
   if (printed("updateCustomAttribute", gone, 200).deletedAt === null) throw new Error("an archived attribute is expected");
 
+  const OPT_OUTS = "/service/api/v1/workspaces/{workspaceId}/opt-outs" as const;
+  const newOptOut = await client.POST(OPT_OUTS, { params: { path: workspace }, body: { cellphone: "+34600111556" } });
+  const optOutId = printed("createOptOut", newOptOut, 201).id;
+  const optOuts = await client.GET(OPT_OUTS, { params: { path: workspace, query: { pageSize: 100 } } });
+  if (!printed("listOptOuts", optOuts, 200).optOuts.some((found) => found.id === optOutId)) throw new Error("the opt-out is expected");
+  const optedIn = await client.DELETE(`${OPT_OUTS}/{optOutId}`, { params: { path: { ...workspace, optOutId } } });
+  printed("deleteOptOut", optedIn, 204);
+  const KEYWORDS = "/service/api/v1/workspaces/{workspaceId}/settings/opt-out-keywords" as const;
+  const shownWords = await client.GET(KEYWORDS, { params: { path: workspace } });
+  const { stop, stopMarketing, start } = printed("getOptOutKeywords", shownWords, 200);
+  const ownWords = await client.PUT(KEYWORDS, {
+    params: { path: workspace, header: { "If-Match": shownWords.response.headers.get("ETag") ?? "" } },
+    body: { stop, stopMarketing, start },
+  });
+  if (printed("setOptOutKeywords", ownWords, 200).isDefault) throw new Error("own keywords are expected");
+  printed("resetOptOutKeywords", await client.DELETE(KEYWORDS, { params: { path: workspace } }), 204);
+
   const ONBOARDING = "/service/api/v1/workspaces/{workspaceId}/settings/onboarding" as const;
   const shownOnboarding = await client.GET(ONBOARDING, { params: { path: workspace } });
   const onboarding: Schemas["Onboarding"] = printed("getOnboarding", shownOnboarding, 200);

@@ -87,6 +87,17 @@ async function main(): Promise<void> {
   const gone = await api.updateCustomAttribute({ ...ofPlan, body: { archived: true } });
   if (printed("updateCustomAttribute", gone, 200).deletedAt === null) throw new Error("an archived attribute is expected");
 
+  const newOptOut = printed("createOptOut", await api.createOptOut({ client, path: workspace, body: { cellphone: "+34600111557" } }), 201);
+  const optOuts = printed("listOptOuts", await api.listOptOuts({ client, path: workspace, query: { pageSize: 100 } }), 200);
+  if (!optOuts.optOuts.some((found) => found.id === newOptOut.id)) throw new Error("the opt-out is expected");
+  printed("deleteOptOut", await api.deleteOptOut({ client, path: { ...workspace, optOutId: newOptOut.id } }), 204);
+  const shownWords = await api.getOptOutKeywords({ client, path: workspace });
+  const { stop, stopMarketing, start } = printed("getOptOutKeywords", shownWords, 200);
+  const wordsTag = shownWords.response.headers.get("ETag") ?? "";
+  const ownWords = await api.setOptOutKeywords({ client, path: workspace, headers: { "If-Match": wordsTag }, body: { stop, stopMarketing, start } });
+  if (printed("setOptOutKeywords", ownWords, 200).isDefault) throw new Error("own keywords are expected");
+  printed("resetOptOutKeywords", await api.resetOptOutKeywords({ client, path: workspace }), 204);
+
   const shownOnboarding = await api.getOnboarding({ client, path: workspace });
   const onboarding = printed("getOnboarding", shownOnboarding, 200);
   const onboardingTag = shownOnboarding.response.headers.get("ETag") ?? "";

@@ -2,10 +2,11 @@
 
 use clap::Subcommand;
 use domain::choices::{Chooser, Held};
-use domain::{Cellphone, ChannelId, ChoiceScope, Choices, Keywords, WorkspaceId};
+use domain::{Cellphone, ChannelId, ChoiceScope, Choices, Keywords};
 
 use crate::arguments::{InWorkspace, one};
 use crate::output::{Output, Report};
+use crate::refusal::Named;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
@@ -70,11 +71,17 @@ impl Verb {
         Ok(match self {
             Self::Add { one: OneNumber { cellphone, .. }, marketing } => {
                 let scope = if marketing { ChoiceScope::Marketing } else { ChoiceScope::All };
-                let (kept, held) = add(console, workspace, &cellphone, &scope).await?;
+                let (kept, _) = console.admin(workspace).await?.opt_out(&cellphone, &scope).await?;
+                let held = kept.scopes.get(&scope).copied().ok_or(Refusal::Contended)?;
                 view(&Choices { chooser: Some(Chooser::Number(cellphone)), ..kept }, &scope, &held).into()
             }
             Self::Remove(OneNumber { cellphone, .. }) => {
-                let removed = store.opt_in(workspace, &cellphone).await?;
+                let key = store.choice_key(workspace, &cellphone).await?;
+                let removed = match console.admin(workspace).await?.opt_in(&key).await {
+                    Ok(()) => true,
+                    Err(Refusal::Unknown { what: Named::OptOut, .. }) => false,
+                    Err(refusal) => return Err(refusal),
+                };
                 let view = View::new().text("cellphone", "number", cellphone.as_str());
                 let report = Report::from(view.value("removed", "removed", removed));
                 report.remarks((!removed).then_some("The number was not listed."))
@@ -87,30 +94,15 @@ impl Verb {
             Self::Keywords(_) => keywords_view(store.own_keywords(workspace).await?).into(),
             Self::SetKeywords { stop, stop_marketing, start, .. } => {
                 let own = Keywords::new(&stop, &stop_marketing, &start)?;
-                store.set_keywords(workspace, Some(&own)).await?;
+                console.admin(workspace).await?.set_keywords(Some(&own)).await?;
                 keywords_view(Some(own)).into()
             }
             Self::ResetKeywords(_) => {
-                store.set_keywords(workspace, None).await?;
+                console.admin(workspace).await?.set_keywords(None).await?;
                 keywords_view(None).into()
             }
         })
     }
-}
-
-/// Adds a number. A number that is already present keeps the time of its first addition.
-async fn add(
-    console: &Console,
-    workspace: WorkspaceId,
-    cellphone: &Cellphone,
-    scope: &ChoiceScope,
-) -> Result<(Choices, Held)> {
-    let store = &console.store;
-    store.opt_out(workspace, cellphone, scope.clone(), store.now()).await?;
-    let kept = store.choices(workspace, cellphone).await?;
-    let held = kept.and_then(|kept| kept.scopes.get(scope).copied().map(|held| (kept, held)));
-    // Somebody opted it in again at the same time.
-    held.filter(|(_, held)| held.is_out()).ok_or(Refusal::Contended)
 }
 
 fn keywords_view(own: Option<Keywords>) -> View {

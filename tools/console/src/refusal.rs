@@ -420,6 +420,7 @@ impl From<admin::Refused> for Refusal {
             admin::Refused::UnknownValue(named) => Named::ClosedValue.unknown(named),
             admin::Refused::AttributeUnfit(unfit) => Self::DefinitionChangeUnfit(unfit),
             admin::Refused::AttributeRefused(refused) => Self::DefinitionChangeRefused(refused),
+            admin::Refused::UnknownOptOut(key) => Named::OptOut.unknown(key),
             admin::Refused::JobDone(id) => Self::JobDone(id),
         }
     }
@@ -503,6 +504,7 @@ pub enum Named {
     Delivery,
     Event,
     Contact,
+    OptOut,
     Erasure,
 }
 
@@ -545,6 +547,7 @@ impl Named {
                 None,
             ),
             Self::Contact => ("The workspace has no contact", "", None),
+            Self::OptOut => ("The workspace has no opt-out", "", None),
             Self::Erasure => ("The workspace has no erasure", "", Some("--erasure")),
         }
     }

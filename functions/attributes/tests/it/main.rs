@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
 mod changes;
+mod keywords;
 mod lines;
 
 use domain::{AttributeDefinition, AttributeType};

@@ -8,7 +8,7 @@ use harness::{assert_described, assert_routed};
 
 use crate::{Attributes, code};
 
-const FILES: [&str; 10] = [
+const FILES: [&str; 13] = [
     "list",
     "create",
     "get",
@@ -17,6 +17,9 @@ const FILES: [&str; 10] = [
     "rename-value",
     "brands",
     "lines",
+    "keywords",
+    "set-keywords",
+    "reset-keywords",
     "onboarding",
     "set-onboarding",
 ];
@@ -38,11 +41,12 @@ async fn the_event_files_are_answered_and_other_methods_have_no_route() {
         let event = f.world.event(&format!("attributes-{file}.json"));
         let expected = match file {
             "create" => 201,
+            "reset-keywords" => 204,
             "get" | "update" | "add-value" | "rename-value" => 404,
             _ => 200,
         };
         assert_eq!(f.send(event.clone()).await.status, expected, "{file}");
-        assert_eq!(code(&f.send(event.method("DELETE")).await), (404, "SERVICE_CORE_0404"), "{file}");
+        assert_eq!(code(&f.send(event.method("OPTIONS")).await), (404, "SERVICE_CORE_0404"), "{file}");
     }
 }
 

@@ -8,6 +8,8 @@ mod get;
 mod list;
 mod logging;
 mod merge;
+mod opt_outs;
+mod routes;
 mod update;
 
 use edge::{Api, ApiRequest};

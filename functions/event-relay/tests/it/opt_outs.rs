@@ -29,9 +29,10 @@ async fn each_change_of_a_choice_is_one_event_whoever_made_it() {
     choose(Choice::Out, ChoiceSource::Provider).await;
     choose(Choice::In, ChoiceSource::Keyword).await;
     scene.world.db.clock().advance(Duration::from_secs(60));
-    store.opt_out(workspace, &number, ChoiceScope::All, store.now()).await.unwrap();
+    store.opt_out(workspace, &number, ChoiceScope::All, store.now(), harness::operator()).await.unwrap();
     scene.world.db.clock().advance(Duration::from_secs(60));
-    store.opt_in(workspace, &number).await.unwrap();
+    let seen = store.choices(workspace, &number).await.unwrap().unwrap();
+    store.opt_in(&seen, harness::operator()).await.unwrap();
     store.hide_opt_out(workspace, &number).await.unwrap();
 
     let records = scene.world.db.stream(Table::Leads);

@@ -85,7 +85,12 @@ impl Site {
     async fn opts_out(&self, number: &str) {
         let number = Cellphone::parse(&format!("+{number}")).unwrap();
         let (store, workspace) = (self.store(), self.world.workspace);
-        assert!(store.opt_out(workspace, &number, ChoiceScope::All, store.now()).await.unwrap());
+        assert!(
+            store
+                .opt_out(workspace, &number, ChoiceScope::All, store.now(), harness::operator())
+                .await
+                .unwrap()
+        );
     }
 
     async fn is_opted_out(&self, number: &str) -> bool {

@@ -138,7 +138,8 @@ async fn a_keyword_opts_out_by_number_and_user_id_and_another_text_costs_nothing
     assert!(!site.is_out().await && !store.opted_out(site.world.workspace, &user).await.unwrap());
 
     let own = Keywords::new(&["aus".to_owned()], &[], &[]).unwrap();
-    store.set_keywords(site.world.workspace, Some(&own)).await.unwrap();
+    let change = (None, Some(&own));
+    assert!(store.replace_keywords(site.world.workspace, change, harness::operator()).await.unwrap());
     // The function remembers keywords for five minutes.
     site.world.db.clock().advance(std::time::Duration::from_secs(300));
     site.says(&contact, "STOP", 1_767_000_010).await;

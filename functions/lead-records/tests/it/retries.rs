@@ -59,7 +59,10 @@ async fn each_lead_is_judged_by_itself() {
     let failed = f.failures(&["131026", "131026"]).await;
     let unknown = f.lead(LeadState::Unknown, Some("NO_ANSWER")).await;
     let (store, workspace) = (f.world.db.store(), f.world.workspace);
-    store.opt_out(workspace, &failed[0].cellphone, ChoiceScope::All, store.now()).await.unwrap();
+    store
+        .opt_out(workspace, &failed[0].cellphone, ChoiceScope::All, store.now(), harness::operator())
+        .await
+        .unwrap();
     let body = json!({"states": ["FAILED", "UNKNOWN"]});
     let done = f.retry_page(&body).await.json;
     let refused = json!([

@@ -69,9 +69,10 @@ async fn each_refusal_names_the_state_and_the_reason_and_changes_nothing() {
     let failed = f.failed().await;
     let (store, workspace) = (f.world.db.store(), f.world.workspace);
     for scope in [ChoiceScope::All, ChoiceScope::Marketing] {
-        store.opt_out(workspace, &failed.cellphone, scope, store.now()).await.unwrap();
+        store.opt_out(workspace, &failed.cellphone, scope, store.now(), harness::operator()).await.unwrap();
         refused(&failed, &twice, "OPTED_OUT").await;
-        store.opt_in(workspace, &failed.cellphone).await.unwrap();
+        let seen = store.choices(workspace, &failed.cellphone).await.unwrap().unwrap();
+        store.opt_in(&seen, harness::operator()).await.unwrap();
     }
     let capture = store.capture(workspace).await.unwrap().unwrap();
     let disabled = domain::Capture { enabled: false, version: capture.version + 1, ..capture };

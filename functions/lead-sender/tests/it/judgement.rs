@@ -31,8 +31,13 @@ impl Meanwhile {
             Self::OptedOut => {
                 let cellphone = domain::Cellphone::parse(PHONE).unwrap();
                 let store = sender.store();
-                let opted_out =
-                    store.opt_out(sender.world.workspace, &cellphone, domain::ChoiceScope::All, store.now());
+                let opted_out = store.opt_out(
+                    sender.world.workspace,
+                    &cellphone,
+                    domain::ChoiceScope::All,
+                    store.now(),
+                    harness::operator(),
+                );
                 assert!(opted_out.await.unwrap());
             }
             Self::LineGone => {

@@ -128,7 +128,13 @@ async fn a_suppressed_lead_that_is_repeated_is_judged_again() {
         let (lead, store) = (sender.stored(id).await, sender.store());
         assert!(
             store
-                .opt_out(lead.workspace_id, &lead.cellphone, domain::ChoiceScope::All, store.now())
+                .opt_out(
+                    lead.workspace_id,
+                    &lead.cellphone,
+                    domain::ChoiceScope::All,
+                    store.now(),
+                    harness::operator()
+                )
                 .await
                 .unwrap()
         );
@@ -136,7 +142,8 @@ async fn a_suppressed_lead_that_is_repeated_is_judged_again() {
         assert_eq!(sender.state(id).await, suppressed("OPTED_OUT"));
         if opts_in {
             sender.world.db.clock().advance(crate::secs(1));
-            assert!(store.opt_in(lead.workspace_id, &lead.cellphone).await.unwrap());
+            let seen = store.choices(lead.workspace_id, &lead.cellphone).await.unwrap().unwrap();
+            assert!(store.opt_in(&seen, harness::operator()).await.unwrap());
         }
         let repeated =
             store.repeat_lead(lead.workspace_id, "another", id, &lead.cellphone, &lead.brand).await;

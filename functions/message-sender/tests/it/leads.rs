@@ -71,7 +71,12 @@ async fn a_leads_message_is_not_sent_if_capture_is_off_or_the_number_changed() {
             "disabled" => sender.change_capture(|capture| capture.enabled = false).await,
             "opted out" => {
                 let scope = domain::ChoiceScope::All;
-                assert!(store.opt_out(lead.workspace_id, &lead.cellphone, scope, store.now()).await.unwrap());
+                assert!(
+                    store
+                        .opt_out(lead.workspace_id, &lead.cellphone, scope, store.now(), harness::operator())
+                        .await
+                        .unwrap()
+                );
             }
             "another number" => {
                 let before = store.contact(lead.workspace_id, lead.contact).await.unwrap().unwrap();

@@ -19,7 +19,12 @@ impl Sender {
     async fn opt_out_of(&self, cellphone: &str, scope: ChoiceScope) {
         let cellphone = Cellphone::parse(cellphone).unwrap();
         let now = self.store().now();
-        assert!(self.store().opt_out(self.world.workspace, &cellphone, scope, now).await.unwrap());
+        assert!(
+            self.store()
+                .opt_out(self.world.workspace, &cellphone, scope, now, harness::operator())
+                .await
+                .unwrap()
+        );
     }
 
     /// A conversation of these customers with this number of onboarding templates.

@@ -73,6 +73,29 @@ impl Keywords {
         }
     }
 
+    /// The names of the fields in which own keywords differ from others, as requests name them. `None` are the default ones.
+    pub fn differences(before: Option<&Self>, next: Option<&Self>) -> Vec<&'static str> {
+        let fields = [before, next].map(|own| own.cloned().unwrap_or_default());
+        let [before_all, next_all] = &fields;
+        let fields = [
+            ("stop", before_all.stop != next_all.stop),
+            ("stopMarketing", before_all.stop_marketing != next_all.stop_marketing),
+            ("start", before_all.start != next_all.start),
+            ("isDefault", before.is_some() != next.is_some()),
+        ];
+        fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
+    /// A text as a keyword.
+    pub fn word(text: &str) -> Result<String, Unfit> {
+        let trimmed = text.trim();
+        within(trimmed, 1, Self::MAX)?;
+        if folded(trimmed).is_empty() {
+            return Err(Unfit::Value { reason: "should contain a letter or a digit" });
+        }
+        Ok(trimmed.to_owned())
+    }
+
     /// The words that opt out, as given.
     pub fn stop(&self) -> &[String] {
         &self.stop
@@ -117,14 +140,9 @@ impl Keywords {
 fn kind(words: &[String]) -> Result<Vec<String>, KeywordsUnfit> {
     let (mut seen, mut kept) = (BTreeSet::new(), vec![]);
     for word in words {
-        let trimmed = word.trim();
-        within(trimmed, 1, Keywords::MAX).map_err(KeywordsUnfit::Word)?;
-        let folded = folded(trimmed);
-        if folded.is_empty() {
-            return Err(KeywordsUnfit::Word(Unfit::Value { reason: "should contain a letter or a digit" }));
-        }
-        if seen.insert(folded) {
-            kept.push(trimmed.to_owned());
+        let word = Keywords::word(word).map_err(KeywordsUnfit::Word)?;
+        if seen.insert(folded(&word)) {
+            kept.push(word);
         }
     }
     match kept.len() > Keywords::MOST {

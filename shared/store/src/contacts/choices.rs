@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::choices::{Choice, ChoiceScope, ChoiceSource, Choices, Chooser, Choosers, Chosen, Held};
 use domain::contact::address::ProviderUserId;
-use domain::{Cellphone, ChannelId, Contact, ContactId, Timestamp, WorkspaceId};
+use domain::{AuditAction, Author, Cellphone, ChannelId, Contact, ContactId, Timestamp, WorkspaceId};
 use futures::future::{try_join, try_join_all};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,8 @@ use crate::contacts::holder_of;
 use crate::contacts::plan::ids_check;
 use crate::contacts::row::{contact_in, contact_place};
 use crate::dynamodb::fields::{self, OfKey, stored};
-use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, text, unreadable};
+use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, s, text, unreadable};
+use crate::dynamodb::paging::{List, Page, PageRequest};
 use crate::dynamodb::read::{Place, Query};
 use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::write::{Transaction, Write};
@@ -65,13 +66,17 @@ impl Store {
         workspace: WorkspaceId,
         chooser: impl Into<Chooser>,
     ) -> Result<ChoicesSeen, StoreError> {
-        let key = self.person_key().await?;
-        let digest = chooser.into().digest(&key, workspace);
+        let digest = self.choice_key(workspace, chooser).await?;
         let kept = self.choices_at(workspace, &digest).await?;
         Ok(ChoicesSeen { workspace, digest, kept })
     }
 
-    async fn choices_at(&self, workspace: WorkspaceId, digest: &str) -> Result<Option<Choices>, StoreError> {
+    /// The choices that are kept under this key (strongly consistent read). One round trip.
+    pub async fn choices_at(
+        &self,
+        workspace: WorkspaceId,
+        digest: &str,
+    ) -> Result<Option<Choices>, StoreError> {
         let place = (keys::opt_outs(workspace), digest);
         self.get_item(Table::Leads, place).await?.map(choices).transpose()
     }
@@ -101,11 +106,22 @@ impl Store {
         named: &[Chooser],
         chosen: &Chosen,
     ) -> Result<bool, StoreError> {
+        self.choose_with(workspace, named, chosen, None).await
+    }
+
+    /// The same, with an entry of the audit log in the transaction.
+    async fn choose_with(
+        &self,
+        workspace: WorkspaceId,
+        named: &[Chooser],
+        chosen: &Chosen,
+        entry: Option<&Write>,
+    ) -> Result<bool, StoreError> {
         let (mut retries, mut changed, mut tried) = (RetryTime::new(self), false, None);
         'again: loop {
             if let Some(persons) = self.persons_named(workspace, named).await? {
                 for person in persons {
-                    match self.choose_once(&person, chosen, &mut tried).await? {
+                    match self.choose_once(&person, chosen, &mut tried, entry).await? {
                         Some(is_new) => changed |= is_new,
                         None => {
                             retries.wait().await?;
@@ -125,6 +141,7 @@ impl Store {
         person: &ChoosingPerson,
         chosen: &Chosen,
         tried: &mut Option<(bool, Vec<Option<Choices>>)>,
+        entry: Option<&Write>,
     ) -> Result<Option<bool>, StoreError> {
         let ChoosingPerson { ids, checks } = person;
         let before = self.choices_of(ids).await?;
@@ -145,7 +162,7 @@ impl Store {
         // Also those that stay as they are, under the condition that they do.
         let writes = before.iter().zip(&next).map(|(before, next)| choices_write(before.as_ref(), next));
         let mut writes = writes.collect::<Result<Vec<_>, _>>()?;
-        writes.extend(checks.iter().cloned());
+        writes.extend(checks.iter().chain(entry).cloned());
         if self.all_or_none(writes).await? {
             return Ok(Some(changed));
         }
@@ -239,39 +256,49 @@ impl Store {
         Ok(writes)
     }
 
-    /// Records that an operator opted a number out of this scope. Returns `false` if it had opted out already. Three
-    /// round trips.
+    /// Records that the business opted a number out of this scope. Returns `false` if it had opted out already; then the row
+    /// says that this was said again. With an entry of the audit log if anything is written. Three round trips.
     pub async fn opt_out(
         &self,
         workspace: WorkspaceId,
         cellphone: &Cellphone,
         scope: ChoiceScope,
         since: Timestamp,
+        by: &Author,
     ) -> Result<bool, StoreError> {
-        self.operator_chooses(workspace, cellphone, (Choice::Out, [scope].into()), since).await
+        let digest = self.choice_key(workspace, cellphone).await?;
+        let entry = self.audit(by, workspace, AuditAction::OptOutCreate, digest, &[])?;
+        let chosen = of_business(Choice::Out, [scope].into(), since);
+        self.choose_with(workspace, &[Chooser::from(cellphone)], &chosen, Some(&entry)).await
     }
 
-    /// Records that an operator opted a number in, to all templates and to those that advertise. `false` if it had opted
-    /// out of neither; then nothing is written. One round trip, or four.
-    pub async fn opt_in(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<bool, StoreError> {
-        let scopes = [ChoiceScope::All, ChoiceScope::Marketing];
-        match self.choices(workspace, cellphone).await? {
-            Some(kept) if scopes.iter().any(|scope| kept.is_out_of(scope)) => {
-                self.operator_chooses(workspace, cellphone, (Choice::In, scopes.into()), self.now()).await
+    /// Records that the business opted in again whoever made these choices, of all templates and of those that advertise, with an entry
+    /// of the audit log. `false` if others changed the choices; then they must be read again. One round trip, or three.
+    pub async fn opt_in(&self, seen: &Choices, by: &Author) -> Result<bool, StoreError> {
+        let of = seen.workspace_id;
+        let chosen = of_business(Choice::In, [ChoiceScope::All, ChoiceScope::Marketing].into(), self.now());
+        let entry = self.audit(by, of, AuditAction::OptOutDelete, &seen.digest, &[])?;
+        match &seen.chooser {
+            Some(id) => {
+                self.choose_with(of, std::slice::from_ref(id), &chosen, Some(&entry)).await?;
+                Ok(true)
             }
-            _ => Ok(false),
+            // Nobody knows what other ids the person had.
+            None => {
+                let ids = Choosers::erased(of, seen.digest.clone());
+                let person = ChoosingPerson { ids, checks: vec![] };
+                Ok(self.choose_once(&person, &chosen, &mut None, Some(&entry)).await?.is_some())
+            }
         }
     }
 
-    async fn operator_chooses(
+    /// The key under which the choices of a number or a user id are kept. No round trip, or one in a new process.
+    pub async fn choice_key(
         &self,
         workspace: WorkspaceId,
-        cellphone: &Cellphone,
-        (choice, scopes): (Choice, BTreeSet<ChoiceScope>),
-        at: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let chosen = Chosen { choice, scopes, source: ChoiceSource::Operator, at };
-        self.choose(workspace, &[Chooser::from(cellphone)], &chosen).await
+        chooser: impl Into<Chooser>,
+    ) -> Result<String, StoreError> {
+        Ok(chooser.into().digest(&*self.person_key().await?, workspace))
     }
 
     /// Removes the number or the user id from its opt-out, which stays in force. One round trip.
@@ -280,11 +307,31 @@ impl Store {
         workspace: WorkspaceId,
         chooser: impl Into<Chooser>,
     ) -> Result<(), StoreError> {
-        let digest = chooser.into().digest(&*self.person_key().await?, workspace);
-        let place = key((keys::opt_outs(workspace), digest));
+        let place = key((keys::opt_outs(workspace), self.choice_key(workspace, chooser).await?));
         let hide = Write::update(Table::Leads, place, "REMOVE cellphone, userId, contactId");
         self.write(hide.when("attribute_exists(pk)")).await?;
         Ok(())
+    }
+
+    /// A page of the choices of everybody who opted out of anything, in the order of their keys. Up to four round trips.
+    pub async fn opt_outs_page(
+        &self,
+        workspace: WorkspaceId,
+        page_size: usize,
+        after: Option<&str>,
+    ) -> Result<Page<Choices>, StoreError> {
+        let list = List {
+            table: Table::Leads,
+            index: None,
+            keys: (PK, SK),
+            // A choice to get templates again expires.
+            filter: Some((format!("kind = :only AND attribute_not_exists({EXPIRES_AT})"), s(KIND))),
+            attributes: None,
+            read: choices,
+        };
+        let wanted = PageRequest { page_size, after };
+        let found = self.hits(&list, keys::opt_outs(workspace), wanted).await?;
+        Ok(Page { items: found.hits.into_iter().map(|hit| hit.row).collect(), next: found.next })
     }
 
     /// The choices of everybody who opted out of anything, sorted by number and user id, those of erased persons first.
@@ -297,6 +344,11 @@ impl Store {
         outs.sort_by(|a, b| (&a.chooser, since(a)).cmp(&(&b.chooser, since(b))));
         Ok(outs)
     }
+}
+
+/// A choice that the business makes for a person.
+fn of_business(choice: Choice, scopes: BTreeSet<ChoiceScope>, at: Timestamp) -> Chosen {
+    Chosen { choice, scopes, source: ChoiceSource::Operator, at }
 }
 
 /// The row that shows who has the number or user id.

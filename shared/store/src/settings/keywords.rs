@@ -1,11 +1,12 @@
 //! The keywords by which customers of a workspace opt out and in.
 
-use domain::WorkspaceId;
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::inbound::keywords::Keywords;
+use domain::{AuditAction, Author, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::stored;
-use crate::dynamodb::item::{key, row, unreadable};
+use crate::dynamodb::item::{Item, key, row, unreadable};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -33,28 +34,50 @@ impl Store {
         Ok(keywords)
     }
 
-    /// Replaces the workspace's keywords; `None` gives it the default ones. The last operator wins. One round trip.
-    pub async fn set_keywords(
+    /// Replaces the keywords that were read; `None` are the default ones. Returns `false` if they have changed since. One round
+    /// trip, 4 write units.
+    pub async fn replace_keywords(
         &self,
         workspace: WorkspaceId,
-        own: Option<&Keywords>,
-    ) -> Result<(), StoreError> {
-        let (pk, sk) = keys::keywords(workspace);
-        let write = match own {
-            None => Write::delete(Table::Workspaces, key((pk, sk))),
-            Some(own) => {
-                let body = KeywordsRow {
-                    stop: own.stop().to_vec(),
-                    stop_marketing: own.stop_marketing().to_vec(),
-                    start: own.start().to_vec(),
-                };
-                Write::put(Table::Workspaces, row((pk, sk), "keywords", &body)?)
+        (seen, next): (Option<&Keywords>, Option<&Keywords>),
+        by: &Author,
+    ) -> Result<bool, StoreError> {
+        let write = match next {
+            None => Write::delete(Table::Workspaces, key(keys::keywords(workspace))),
+            Some(next) => Write::put(Table::Workspaces, keywords_row(workspace, next)?),
+        };
+        let write = match seen {
+            None => write.when_absent(),
+            Some(seen) => {
+                let row = keywords_row(workspace, seen)?;
+                LISTS.iter().enumerate().fold(write, |write, (at, list)| {
+                    let condition = format!("#list{at} = :list{at}");
+                    let value = row.get(*list).cloned().unwrap_or(AttributeValue::Null(true));
+                    write
+                        .also_when(&condition)
+                        .name(format!("#list{at}"), *list)
+                        .bind(format!(":list{at}"), value)
+                })
             }
         };
-        self.write(write).await?;
+        let fields = Keywords::differences(seen, next);
+        let entry = self.audit(by, workspace, AuditAction::OptOutKeywordsUpdate, workspace, &fields)?;
+        let is_done = self.all_or_none([write, entry]).await?;
         self.memories.keywords.forget(&workspace);
-        Ok(())
+        Ok(is_done)
     }
+}
+
+/// The attributes of a row.
+const LISTS: [&str; 3] = ["stop", "stopMarketing", "start"];
+
+fn keywords_row(workspace: WorkspaceId, own: &Keywords) -> Result<Item, StoreError> {
+    let body = KeywordsRow {
+        stop: own.stop().to_vec(),
+        stop_marketing: own.stop_marketing().to_vec(),
+        start: own.start().to_vec(),
+    };
+    row(keys::keywords(workspace), "keywords", &body)
 }
 
 /// `W#OK` / `K`.

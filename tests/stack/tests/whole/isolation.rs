@@ -432,6 +432,9 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     let again = stack.api(Method::POST, &theirs, &format!("/deliveries/{delivery}/retry"), None).await;
     let job = again.json["id"].as_str().expect("a job").to_owned();
     let nowhere = format!("{random}.{random}");
+    let number = Some(json!({"cellphone": "+34600111988"}));
+    let opted_out = stack.api(Method::POST, &theirs, "/opt-outs", number).await;
+    let opt_out = opted_out.json["id"].as_str().expect("an opt-out").to_owned();
     let lead = Capturing::of(&stack, &theirs, "Theirs", "1045551230077").lead(&stack, "+34600111977").await;
 
     // One row for each place where a request may have an id: the request with the foreign id and with an unknown one.
@@ -489,6 +492,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
         of_office("change user", Method::PATCH, "/users/", &user, &random),
         of_office("change team", Method::PATCH, "/teams/", &team, &random),
         of_office("delete team", Method::DELETE, "/teams/", &team, &random),
+        of_office("opt in", Method::DELETE, "/opt-outs/", &opt_out, &format!("0.{}", "0".repeat(64))),
         get("GET attribute", "/settings/attributes/", &attribute, &random, 404),
         of_office("change attribute", Method::PATCH, "/settings/attributes/", &attribute, &random),
         of_value("add value", Method::POST, &closed_id, &random),
@@ -577,7 +581,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     ];
     let named = [
         &nowhere, &delivery, &contact, &user, &template, &key, &endpoint, &event, &job, &attribute,
-        &closed_id, &value_id, &random, &lead,
+        &closed_id, &value_id, &random, &lead, &opt_out,
     ]
     .map(String::as_str);
     all_answer_alike(&stack, &mine, rows, &named).await;

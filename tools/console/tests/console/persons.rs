@@ -201,7 +201,16 @@ impl Scene {
                 .await;
             let caps = LeadCaps { daily: Some(9), per_phone: Some(9) };
             store.count_lead(workspace, &lead.cellphone, caps).await.unwrap();
-            store.opt_out(workspace, &lead.cellphone, domain::ChoiceScope::All, store.now()).await.unwrap();
+            store
+                .opt_out(
+                    workspace,
+                    &lead.cellphone,
+                    domain::ChoiceScope::All,
+                    store.now(),
+                    harness::operator(),
+                )
+                .await
+                .unwrap();
         }
         let stray = ContactId::generate(store.ids());
         let row = json!({
@@ -882,7 +891,10 @@ impl Handover {
         // The counts and the repeats of the first holder have expired.
         world.db.clock().advance(72 * hour);
         let (_, of_bob) = person("Bobsecond").await;
-        store.opt_out(workspace, &number, domain::ChoiceScope::All, store.now()).await.unwrap();
+        store
+            .opt_out(workspace, &number, domain::ChoiceScope::All, store.now(), harness::operator())
+            .await
+            .unwrap();
         Self { desk: Desk::over(world.db), workspace: workspace.to_string(), of: [of_ana, of_bob], between }
     }
 

@@ -94,7 +94,7 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
             Choice::Out,
             80_000,
             "A person opted out of templates: with a keyword (`KEYWORD`), with a tap on a button or a list's row that is a \
-             keyword (`BUTTON`), in WhatsApp (`PROVIDER`), or by the operator (`OPERATOR`). `contactId` is `null` if the \
+             keyword (`BUTTON`), in WhatsApp (`PROVIDER`), or by the business (`OPERATOR`). `contactId` is `null` if the \
              workspace has no such contact.",
         ),
         EventType::ContactOptedIn => {

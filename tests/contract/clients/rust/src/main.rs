@@ -167,7 +167,25 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let request = integrations.get_team().workspace_id(*workspace).team_id(team.id);
     assert!(!parsed("getTeam", request.send().await?, 200).members.is_empty());
     changed_attributes(stack).await?;
+    opt_outs(stack).await?;
     changed_users_and_teams(stack).await
+}
+
+async fn opt_outs(stack: &Stack) -> Result<(), Failed> {
+    let Stack { integrations, workspace, .. } = stack;
+    let wanted: types::OptOutCreate = body(json!({"cellphone": "+34600111558"}))?;
+    let made = parsed("createOptOut", integrations.create_opt_out().workspace_id(*workspace).body(wanted).send().await?, 201);
+    let listed = parsed("listOptOuts", integrations.list_opt_outs().workspace_id(*workspace).send().await?, 200);
+    assert!(!listed.opt_outs.is_empty());
+    let request = integrations.delete_opt_out().workspace_id(*workspace).opt_out_id(made.id);
+    parsed("deleteOptOut", request.send().await?, 204);
+    let words = parsed("getOptOutKeywords", integrations.get_opt_out_keywords().workspace_id(*workspace).send().await?, 200);
+    let own: types::OptOutKeywordsUpdate =
+        body(json!({"stop": words.stop, "stopMarketing": words.stop_marketing, "start": words.start}))?;
+    let request = integrations.set_opt_out_keywords().workspace_id(*workspace).body(own);
+    assert!(!parsed("setOptOutKeywords", request.send().await?, 200).is_default);
+    parsed("resetOptOutKeywords", integrations.reset_opt_out_keywords().workspace_id(*workspace).send().await?, 204);
+    Ok(())
 }
 
 async fn changed_attributes(stack: &Stack) -> Result<(), Failed> {
