@@ -95,7 +95,7 @@ async function lead(cellphone) {
   return (await answer.json()).requestId;
 }
 
-/** An endpoint, a delivery, an event, a lead, a conversation, a contact, a template, a user, a team and a line of the demo, for the pages of one thing. */
+/** An endpoint, a delivery, an event, a lead, a conversation, a contact, a template, a user, a team, a line and an attribute of the demo, for the pages of one thing. */
 async function things() {
   const { conversations } = await api('GET', '/conversations?pageSize=1');
   const { contacts } = await api('GET', '/contacts?pageSize=1');
@@ -103,11 +103,12 @@ async function things() {
   const { webhookEndpoints } = await api('GET', '/webhook-endpoints');
   const { teams } = await api('GET', '/teams?pageSize=1');
   const { lines } = await api('GET', '/settings/lines');
+  const { customAttributes } = await api('GET', '/settings/attributes');
   const { eventId, deliveryId } = await api('POST', `/webhook-endpoints/${webhookEndpoints[0].id}/test`);
   return [
     ...[`webhooks/${webhookEndpoints[0].id}`, `deliveries/${deliveryId}`, `events/${eventId}`, `leads/${await lead('+34603330001')}`],
     ...[`conversations/${conversations[0].id}`, `contacts/${contacts[0].id}`, `templates/${templates[0].id}`],
-    ...[`users/${workspace.users[0].id}`, `teams/${teams[0].id}`, `lines/${lines[0].providerChannelId}`],
+    ...[`users/${workspace.users[0].id}`, `teams/${teams[0].id}`, `lines/${lines[0].providerChannelId}`, `attributes/${customAttributes.find(({ category }) => category === 'CLOSED').id}`],
   ];
 }
 
@@ -149,6 +150,7 @@ test('the dialogs break no accessibility rule, and the keyboard opens, leaves an
     ['leads', 'Retry failed leads …'],
     ['users', 'Create a user'],
     ['teams', 'Create a team'],
+    ['attributes', 'Create an attribute'],
   ]) {
     await show(page, path);
     const opener = page.getByRole('button', { name: button });
@@ -1038,4 +1040,75 @@ test('settings offer what the scopes allow and nothing else', async () => {
   assert.deepEqual([await offered('Pages'), await offered('Settings')], [['Lines', 'Settings', 'API reference'], ['Onboarding', 'Attributes', 'Brands']]);
   await api('DELETE', `/api-keys/${only.id}`);
   assert.deepEqual([...page.complaints, ...other.complaints], []);
+});
+
+test('an attribute is created with values, renamed beside somebody else, gets another value, and is archived and restored', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'attributes');
+  const dialog = page.getByRole('dialog');
+  const name = `tier ${Date.now()}`;
+  await page.getByRole('button', { name: 'Create an attribute' }).click();
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByLabel('Kind').selectOption('CLOSED');
+  await dialog.getByLabel('Type').selectOption('NUMBER');
+  await dialog.getByLabel('Values').fill('1\n\n two \n');
+  await dialog.getByLabel('A contact without it is incomplete').check();
+  await dialog.getByRole('button', { name: 'Create an attribute' }).click();
+  await dialog.getByRole('alert').waitFor();
+  assert.equal(await dialog.getByLabel('Values').getAttribute('aria-invalid'), 'true', 'two is no number');
+  assert.deepEqual(await violations(page), [], 'a failed form');
+  await dialog.getByLabel('Values').fill('1\n2');
+  await dialog.getByRole('button', { name: 'Create an attribute' }).click();
+  await page.getByRole('heading', { name, level: 1 }).waitFor();
+  await loaded(page);
+  const id = page.url().split('/').at(-1);
+  const now = async () => {
+    const { keyName, category, type, isRequired, closedAttributesValues, deletedAt } = await api('GET', `/settings/attributes/${id}`);
+    return [keyName, category, type, isRequired, closedAttributesValues.map(({ value }) => value).join(' '), deletedAt !== null];
+  };
+  assert.deepEqual(await now(), [name, 'CLOSED', 'NUMBER', true, '1 2', false]);
+
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await api('PATCH', `/settings/attributes/${id}`, { keyName: `${name} theirs` });
+  await dialog.getByLabel('A contact without it is incomplete').uncheck();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText(`${name} theirs`).waitFor();
+  assert.deepEqual(await violations(page), [], 'stale');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual(await now(), [`${name} theirs`, 'CLOSED', 'NUMBER', false, '1 2', false]);
+
+  await page.getByRole('button', { name: 'Add a value' }).click();
+  await dialog.getByLabel('Value').fill('3');
+  await dialog.getByRole('button', { name: 'Add a value' }).click();
+  await page.getByRole('button', { name: 'Rename: 3' }).click();
+  await dialog.getByLabel('Value').fill('2');
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await dialog.getByRole('alert').getByText('Another one has this name').waitFor();
+  await dialog.getByLabel('Value').fill('30');
+  await dialog.getByRole('button', { name: 'Rename' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual((await now())[4], '1 2 30');
+
+  await page.getByRole('button', { name: 'Archive' }).click();
+  await dialog.getByText('It can no longer be set').waitFor();
+  await dialog.getByRole('button', { name: 'Archive' }).click();
+  await page.getByRole('button', { name: 'Restore' }).waitFor();
+  assert.equal((await now())[5], true);
+  await show(page, 'attributes');
+  assert.equal(await page.getByText(name).count(), 0);
+  await show(page, 'attributes?archived=yes');
+  await page.getByRole('link', { name }).click();
+  await page.getByRole('button', { name: 'Restore' }).click();
+  await dialog.getByRole('button', { name: 'Restore' }).click();
+  await page.getByRole('button', { name: 'Archive' }).waitFor();
+  assert.equal((await now())[5], false);
+  await show(page, `audit-log?subjectId=${id}`);
+  await until('the audit log has the changes', async () => {
+    const rows = await page.getByRole('row').allInnerTexts();
+    return ['Attribute created', 'Attribute changed'].every((change) => rows.some((row) => row.includes(change)));
+  });
+  await api('PATCH', `/settings/attributes/${id}`, { archived: true });
+  assert.deepEqual(page.complaints, []);
 });

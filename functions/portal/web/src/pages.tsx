@@ -3,7 +3,7 @@
 import type { ComponentType } from 'preact';
 
 import { ApiKeys } from './pages/api-keys';
-import { Attributes } from './pages/attributes';
+import { Attributes, OneAttribute } from './pages/attributes';
 import { AuditLog } from './pages/audit-log';
 import { Brands } from './pages/brands';
 import { Contacts, OneContact } from './pages/contacts';
@@ -47,7 +47,7 @@ const PAGES: Entry[] = [
   { path: 'users', scope: 'users:read', name: () => t.users.title, view: Users, one: OneUser, setting: true },
   { path: 'teams', scope: 'users:read', name: () => t.teams.title, view: Teams, one: OneTeam, setting: true },
   { path: 'onboarding', scope: 'settings:read', name: () => t.onboarding.title, view: Onboarding, setting: true },
-  { path: 'attributes', scope: 'settings:read', name: () => t.attributes.title, view: Attributes, setting: true },
+  { path: 'attributes', scope: 'settings:read', name: () => t.attributes.title, view: Attributes, one: OneAttribute, setting: true },
   { path: 'brands', scope: 'settings:read', name: () => t.brands.title, view: Brands, setting: true },
   { path: 'api-keys', scope: 'keys:read', name: () => t.keys.title, view: ApiKeys },
   { path: 'portal-access', scope: 'portal:write', name: () => t.access.title, view: PortalAccess },

@@ -53,6 +53,40 @@ export function TextField({ label, name, hint, problem = null, value, set, type 
   );
 }
 
+/** A list, one item a line. */
+export function LinesField({ label, name, hint, problem = null, value, set, required = false }: Common & { value: string; set: (value: string) => void }) {
+  const id = useId();
+  const failure = failureOf(problem, name);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        name={name}
+        rows={4}
+        value={value}
+        required={required}
+        spellcheck={false}
+        aria-invalid={failure !== null}
+        aria-describedby={`${id}-more`}
+        onInput={(event) => set(event.currentTarget.value)}
+      />
+      <More id={`${id}-more`} hint={hint ? `${hint} ${t.parts.perLine}` : t.parts.perLine} failure={failure} />
+    </div>
+  );
+}
+
+/** The items of a list that stands one item a line. */
+export const linesOf = (text: string): string[] => text.split('\n').map((line) => line.trim()).filter(Boolean);
+
+export function Check({ label, value, set }: { label: string; value: boolean; set: (value: boolean) => void }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={value} onChange={(event) => set(event.currentTarget.checked)} /> {label}
+    </label>
+  );
+}
+
 function More({ id, hint, failure }: { id: string; hint?: string | undefined; failure: string | null }) {
   if (!hint && !failure) return null;
   return (

@@ -8,14 +8,17 @@ import type { Detail } from '../api';
 import { session } from '../session';
 import { t, title } from '../words';
 
+/** A name of the API for what is limited or used, in words. */
+const thing = (name: string): string => (t.things as Record<string, string>)[name] ?? name;
+
 /** What a refusal means on a page. */
 function meaning(problem: Problem): string | null {
   if (problem.status === 0) return t.problems.noAnswer;
   if (problem.status === 403) return session() ? t.problems.notAllowed : t.problems.signIn;
   if (problem.status === 412) return t.problems.stale;
   if (problem.code === 'SERVICE_KEY_1101') return t.problems.scopes((problem.extra['scopes'] as string[] | undefined)?.join(', ') ?? '');
-  if (problem.code === 'SERVICE_SETTING_1201') return t.problems.limit(String(problem.extra['limit'] ?? ''), String(problem.extra['of'] ?? ''));
-  if (problem.code === 'SERVICE_SETTING_1202') return t.problems.inUse(Object.entries(problem.extra['usedBy'] ?? {}).map((one) => one.join(': ')).join(', '));
+  if (problem.code === 'SERVICE_SETTING_1201') return t.problems.limit(String(problem.extra['of'] ?? ''), thing(String(problem.extra['limit'] ?? '')));
+  if (problem.code === 'SERVICE_SETTING_1202') return t.problems.inUse(Object.entries(problem.extra['usedBy'] ?? {}).map(([name, count]) => `${thing(name)}: ${count}`).join(', '));
   if (problem.status === 429) return t.problems.wait(problem.retryAfter ?? 1);
   if (problem.status >= 500) return t.problems.server;
   const reason = problem.extra['reason'];
