@@ -11,7 +11,7 @@ import { launch, look, stack, until, workspace } from './stack.js';
 const PORTAL = `${stack.baseUrl}/portal/index.html`;
 const API = `${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}`;
 const DOCUMENT = new URL('../../functions/portal/pages/index.html', import.meta.url);
-const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'leads', 'conversations', 'contacts', 'templates', 'lines', 'users', 'teams', 'onboarding', 'attributes', 'brands', 'api-keys', 'portal-access', 'audit-log'];
+const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'leads', 'conversations', 'contacts', 'templates', 'lines', 'users', 'teams', 'onboarding', 'attributes', 'opt-outs', 'opt-out-keywords', 'brands', 'api-keys', 'portal-access', 'audit-log'];
 const WORDS = {
   en: { signIn: 'Sign in', workspaceId: 'Workspace ID', key: 'API key', conversations: 'Conversations', empty: 'There is no contact yet.', again: 'Try again' },
   es: { signIn: 'Iniciar sesión', workspaceId: 'ID del espacio de trabajo', key: 'Clave de API', conversations: 'Conversaciones', empty: 'Todavía no hay contactos.', again: 'Intentar de nuevo' },
@@ -151,6 +151,7 @@ test('the dialogs break no accessibility rule, and the keyboard opens, leaves an
     ['users', 'Create a user'],
     ['teams', 'Create a team'],
     ['attributes', 'Create an attribute'],
+    ['opt-outs', 'Opt a number out'],
   ]) {
     await show(page, path);
     const opener = page.getByRole('button', { name: button });
@@ -911,6 +912,7 @@ const NEW_LISTS = [
   ['users', /\/users(\?|$)/, { users: [], cursor: null }, 'There is no user yet.'],
   ['teams', /\/teams(\?|$)/, { teams: [], cursor: null }, 'There is no team yet.'],
   ['onboarding', /\/settings\/onboarding$/, { override: 'ENTIRE', sequence: [] }, 'No template is sent when a conversation is opened.'],
+  ['opt-outs', /\/opt-outs(\?|$)/, { optOuts: [], cursor: null }, 'Nobody has opted out.'],
   ['brands', /\/settings\/brands$/, { brands: [] }, 'There is no brand yet.'],
   ['lines', /\/settings\/lines$/, { lines: [] }, 'There is no line yet.'],
 ];
@@ -1037,7 +1039,7 @@ test('settings offer what the scopes allow and nothing else', async () => {
   await other.getByRole('heading', { name: 'Onboarding', level: 1 }).waitFor();
   await loaded(other);
   const offered = (name) => other.getByRole('navigation', { name }).getByRole('link').allInnerTexts();
-  assert.deepEqual([await offered('Pages'), await offered('Settings')], [['Lines', 'Settings', 'API reference'], ['Onboarding', 'Attributes', 'Brands']]);
+  assert.deepEqual([await offered('Pages'), await offered('Settings')], [['Lines', 'Settings', 'API reference'], ['Onboarding', 'Attributes', 'Keywords', 'Brands']]);
   await api('DELETE', `/api-keys/${only.id}`);
   assert.deepEqual([...page.complaints, ...other.complaints], []);
 });
@@ -1110,5 +1112,72 @@ test('an attribute is created with values, renamed beside somebody else, gets an
     return ['Attribute created', 'Attribute changed'].every((change) => rows.some((row) => row.includes(change)));
   });
   await api('PATCH', `/settings/attributes/${id}`, { archived: true });
+  assert.deepEqual(page.complaints, []);
+});
+
+test('a number opts out and in again, and the audit log says so', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'opt-outs');
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Opt a number out' }).click();
+  await dialog.getByLabel('Phone').fill('600');
+  await dialog.getByLabel('Gets no').selectOption('MARKETING');
+  await dialog.getByRole('button', { name: 'Opt a number out' }).click();
+  await dialog.getByRole('alert').waitFor();
+  assert.equal(await dialog.getByLabel('Phone').getAttribute('aria-invalid'), 'true');
+  assert.deepEqual(await violations(page), [], 'a failed form');
+  await dialog.getByLabel('Phone').fill('+34605550001');
+  await dialog.getByRole('button', { name: 'Opt a number out' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const row = page.getByRole('row').filter({ hasText: '+34605550001' });
+  assert.match(await row.innerText(), /templates that advertise by you or the operator, \d/);
+  const listed = async () => (await api('GET', '/opt-outs?pageSize=100')).optOuts.find(({ cellphone }) => cellphone === '+34605550001');
+  const { id, choices } = await listed();
+  assert.deepEqual(choices.map(({ scope }) => scope), ['MARKETING']);
+
+  await page.getByRole('button', { name: 'Opt in: +34605550001' }).click();
+  await dialog.getByText('Do this only if the person asked for it.').waitFor();
+  assert.deepEqual(await violations(page), [], 'the question');
+  await dialog.getByRole('button', { name: 'Opt in' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await row.waitFor({ state: 'detached' });
+  assert.equal(await listed(), undefined);
+  await show(page, `audit-log?subjectId=${encodeURIComponent(id)}`);
+  await until('the audit log has both changes', async () => {
+    const rows = await page.getByRole('row').allInnerTexts();
+    return ['Opted out', 'Opted in'].every((change) => rows.some((row) => row.includes(change)));
+  });
+  assert.deepEqual(page.complaints, []);
+});
+
+test('keywords are replaced beside somebody else, and the defaults hold again', async () => {
+  const page = await tab();
+  await signIn(page);
+  await show(page, 'opt-out-keywords');
+  const dialog = page.getByRole('dialog');
+  const now = () => api('GET', '/settings/opt-out-keywords');
+  const { isDefault, ...defaults } = await now();
+  assert.ok(isDefault && (await page.getByRole('button', { name: 'Use the defaults' }).count()) === 0);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByLabel('Opt out', { exact: true }).fill('!');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('alert').waitFor();
+  assert.equal(await dialog.getByLabel('Opt out', { exact: true }).getAttribute('aria-invalid'), 'true');
+  assert.deepEqual(await violations(page), [], 'a failed form');
+  await api('PUT', '/settings/opt-out-keywords', { ...defaults, stop: ['THEIRS'] });
+  await dialog.getByLabel('Opt out', { exact: true }).fill('ENOUGH\n\nNO MORE');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('THEIRS').waitFor();
+  assert.deepEqual(await violations(page), [], 'stale');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual((await now()).stop, ['ENOUGH', 'NO MORE']);
+  await page.getByText('ENOUGH, NO MORE').waitFor();
+  await page.getByRole('button', { name: 'Use the defaults' }).click();
+  await dialog.getByRole('button', { name: 'Use the defaults' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual(await now(), { ...defaults, isDefault: true });
+  await page.getByText(defaults.stop.join(', ')).waitFor();
   assert.deepEqual(page.complaints, []);
 });

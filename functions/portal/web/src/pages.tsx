@@ -13,6 +13,7 @@ import { Events, OneEvent } from './pages/events';
 import { Leads, OneLead } from './pages/leads';
 import { Lines, OneLine } from './pages/lines';
 import { Onboarding } from './pages/onboarding';
+import { Keywords, OptOuts } from './pages/opt-outs';
 import { Overview } from './pages/overview';
 import { PortalAccess } from './pages/portal-access';
 import { OneTeam, Teams } from './pages/teams';
@@ -48,6 +49,8 @@ const PAGES: Entry[] = [
   { path: 'teams', scope: 'users:read', name: () => t.teams.title, view: Teams, one: OneTeam, setting: true },
   { path: 'onboarding', scope: 'settings:read', name: () => t.onboarding.title, view: Onboarding, setting: true },
   { path: 'attributes', scope: 'settings:read', name: () => t.attributes.title, view: Attributes, one: OneAttribute, setting: true },
+  { path: 'opt-outs', scope: 'contacts:read', name: () => t.optOuts.title, view: OptOuts, setting: true },
+  { path: 'opt-out-keywords', scope: 'settings:read', name: () => t.keywords.title, view: Keywords, setting: true },
   { path: 'brands', scope: 'settings:read', name: () => t.brands.title, view: Brands, setting: true },
   { path: 'api-keys', scope: 'keys:read', name: () => t.keys.title, view: ApiKeys },
   { path: 'portal-access', scope: 'portal:write', name: () => t.access.title, view: PortalAccess },
