@@ -332,8 +332,8 @@ def main() -> None:
     [_, value] = parsed("addCustomAttributeValue", two_values, 200, CustomAttribute).closed_attributes_values
     renamed_value = rename_custom_attribute_value.sync_detailed(workspace, plan.id, value.id, client=client, body=CustomAttributeValue("Team"))
     assert parsed("renameCustomAttributeValue", renamed_value, 200, CustomAttribute).closed_attributes_values[1].value == "Team"
-    gone = update_custom_attribute.sync_detailed(workspace, plan.id, client=client, body=CustomAttributeUpdate(archived=True))
-    assert parsed("updateCustomAttribute", gone, 200, CustomAttribute).deleted_at
+    archived = update_custom_attribute.sync_detailed(workspace, plan.id, client=client, body=CustomAttributeUpdate(archived=True))
+    assert parsed("updateCustomAttribute", archived, 200, CustomAttribute).deleted_at
 
     new_opt_out = create_opt_out.sync_detailed(workspace, client=client, body=OptOutCreate("+34600111555"))
     opt_out = parsed("createOptOut", new_opt_out, 201, OptOut)

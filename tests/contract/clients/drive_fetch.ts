@@ -103,8 +103,8 @@ async function main(): Promise<void> {
     body: { value: "Team" },
   });
   printed("renameCustomAttributeValue", renamedValue, 200);
-  const gone = await client.PATCH(`${ATTRIBUTES}/{attributeId}`, { params: { path: ofPlan }, body: { archived: true } });
-  if (printed("updateCustomAttribute", gone, 200).deletedAt === null) throw new Error("an archived attribute is expected");
+  const archived = await client.PATCH(`${ATTRIBUTES}/{attributeId}`, { params: { path: ofPlan }, body: { archived: true } });
+  if (printed("updateCustomAttribute", archived, 200).deletedAt === null) throw new Error("an archived attribute is expected");
 
   const OPT_OUTS = "/service/api/v1/workspaces/{workspaceId}/opt-outs" as const;
   const newOptOut = await client.POST(OPT_OUTS, { params: { path: workspace }, body: { cellphone: "+34600111556" } });
