@@ -10,7 +10,8 @@ use crate::order::Order;
 use crate::phones::canonical;
 use crate::rows::{of_key, text};
 use crate::simulation::Simulation;
-use crate::tenant::{RECEIPT, Tenant, is_of};
+use crate::templates::RECEIPT;
+use crate::tenant::{Tenant, is_of};
 
 impl Simulation {
     /// No call of a template began after a choice against it was recorded for the number or user id that was called.

@@ -35,6 +35,7 @@ mod settings;
 mod simulation;
 mod sqs;
 mod taken;
+mod templates;
 mod tenant;
 mod times;
 mod trace;
@@ -123,7 +124,7 @@ async fn live(options: &Options) -> Report {
     for safeguard in &options.without {
         world.db.remove_safeguard(safeguard);
     }
-    let registry = Arc::new(reviews::registry(&[0, 1].map(Tenant::line)));
+    let registry = Arc::new(templates::registry(&[0, 1].map(Tenant::line)));
     let (receivers, whatsapp) = (Receivers::new(faults.clone()), WhatsApp::new(faults.clone(), registry));
     let (sqs, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
     let failures = TestFailures::default();

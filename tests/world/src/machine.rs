@@ -26,7 +26,7 @@ use crate::captcha::Captcha;
 use crate::desk::Desk;
 use crate::random::{Random, RandomIds};
 use crate::receivers::Receivers;
-use crate::reviews;
+use crate::templates;
 use crate::times::{ATTEMPT, CALL, RESCUE, SkewedClock};
 use crate::whatsapp::WhatsApp;
 
@@ -114,7 +114,7 @@ impl Machine {
             lease: Duration::from_secs(90),
             rescue: RESCUE,
         };
-        let graph = reviews::graph(parts.whatsapp.registry());
+        let graph = templates::graph(parts.whatsapp.registry());
         let templates = TemplateClient::simulated("https://graph.example.com", graph);
         let files = FileClient::new("http://127.0.0.1:1", "v25.0", FileHosts::parse("").expect("hosts"));
         let leads = parts.store("leads");

@@ -1,71 +1,22 @@
 //! Reviewers at WhatsApp, who pause, edit and reinstate the templates of the tenants' account.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use domain::settings::template::{ContactField, ParameterValue, Sendable, Source};
-use domain::{Template, TemplateCategory, TemplateId, TemplateScope};
+use domain::settings::template::Sendable;
+use domain::{TemplateId, TemplateScope};
 use harness::World;
-use local::simulator::{Changed, Templates, WebhookChange};
-use provider::read_form;
+use local::simulator::{Changed, WebhookChange};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::random::Random;
 use crate::simulation::Simulation;
-use crate::tenant::{RECEIPT, Tenant};
+use crate::templates::{HELLO, LANGUAGE, RECEIPT, TEXTS, as_listed, components};
+use crate::tenant::Tenant;
 
-/// The name of the template that advertises.
-pub(crate) const HELLO: &str = "hello";
-const LANGUAGE: &str = "es";
-/// The text of a template, before and after it is edited. The second has no place for a value.
-const TEXTS: [&str; 2] = ["Hola {{name}}, gracias.", "Hola, gracias."];
 /// Between two decisions about a template. The time of a decision is a second of WhatsApp, that of a reading the clock of a process.
 const APART: Duration = Duration::from_secs(30);
-
-/// The registry of the tenants' account, with its templates.
-pub(crate) fn registry(lines: &[String]) -> Templates {
-    let registry = Templates::default();
-    let listed = [(HELLO, "MARKETING"), (RECEIPT, "UTILITY")].map(|(name, category)| {
-        json!({
-            "name": name, "language": LANGUAGE, "category": category, "parameter_format": "NAMED",
-            "components": components(TEXTS[0]),
-        })
-    });
-    let set = registry.set(World::ACCOUNT, &json!({ "phoneNumberIds": lines, "data": listed }));
-    set.expect("a registry");
-    registry
-}
-
-fn components(text: &str) -> Value {
-    json!([{ "type": "BODY", "text": text }])
-}
-
-/// Makes the template as the registry has it, with the contact's name for its value.
-pub(crate) fn as_listed(template: &mut Template, name: &str, category: Option<TemplateCategory>) {
-    let shown = json!({ "parameter_format": "NAMED", "components": components(TEXTS[0]) });
-    template.name = name.to_owned();
-    template.language = LANGUAGE.to_owned();
-    template.category = category;
-    template.form = read_form(&shown).expect("a form");
-    let fallback = Some(ParameterValue::parse("there").expect("a value"));
-    let source = Source::Contact { field: ContactField::FirstName, fallback };
-    template.sources = [("name".to_owned(), source)].into();
-}
-
-/// What the service reads of the registry.
-pub(crate) fn graph(registry: &Arc<Templates>) -> Arc<provider::SimulatedGraph> {
-    let registry = registry.clone();
-    Arc::new(move |url| {
-        let path = url.path().trim_start_matches('/');
-        let account = path.strip_suffix("/message_templates").unwrap_or_default();
-        match registry.page(account, url.query().unwrap_or_default(), "https://graph.example.com") {
-            Ok(page) => (200, page),
-            Err(fault) => (fault.status, fault.body()),
-        }
-    })
-}
 
 impl Simulation {
     /// Starts the reviewers, if the world has them.

@@ -23,7 +23,8 @@ impl Simulation {
             .filter_map(|row| Some((text(&row["id"])?, row["seq"]["N"].as_str()?.parse().ok()?)))
             .collect();
         let mut of_part: BTreeMap<String, Vec<Called>> = BTreeMap::new();
-        let mut last: BTreeMap<String, (u64, usize)> = BTreeMap::new();
+        // What people write passes a template that waits.
+        let mut last: BTreeMap<(String, bool), (u64, usize)> = BTreeMap::new();
         for call in self.whatsapp.calls() {
             let PartId { conversation, message, part } = call.part;
             let tenant = self.tenants.iter().find(|tenant| tenant.line == call.channel);
@@ -36,7 +37,7 @@ impl Simulation {
                 continue;
             };
             let place = (*seq, part);
-            let before = last.insert(conversation.to_string(), place);
+            let before = last.insert((conversation.to_string(), call.is_template), place);
             if before.is_some_and(|before| before > place) {
                 self.breaks(format!("a call out of order, after {before:?}: {call:?}"));
             }

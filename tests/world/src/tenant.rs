@@ -14,14 +14,11 @@ use serde_json::Value;
 use crate::ledger::Ledger;
 use crate::random::Random;
 use crate::receivers::Receivers;
-use crate::reviews::{HELLO, as_listed};
 use crate::rows::text;
+use crate::templates::{HELLO, RECEIPT, as_listed};
 
 /// What a tenant's second key permits.
 pub(crate) const FLOOD: RateLimit = RateLimit { per_second: 1, burst: 3 };
-
-/// The name of the template that does not advertise.
-pub(crate) const RECEIPT: &str = "receipt";
 
 /// A workspace with a line, an endpoint and a landing page.
 pub(crate) struct Tenant {

@@ -76,7 +76,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     if options.demo {
         workspaces = demo::provision(&progress, &checkout, &console, &receiver, &provider, &landing).await?;
         demo::work(&progress, &mut workspaces, &urls.api_url, &receiver).await?;
-        demo::go_wrong(&progress, &workspaces, &urls.capture_url, &console, &receiver, &provider).await?;
+        demo::go_wrong(&progress, &mut workspaces, &urls.capture_url, &console, &receiver, &provider).await?;
     }
     open(&landing, &urls, &workspaces);
 

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::data::{BOREALIS, Demo};
+use super::operator::{LONGEST_WAIT, Operator};
 use super::tenant::answered;
-use super::{LONGEST_WAIT, Operator};
 use crate::Problem;
 use crate::simulator::{Provider, Receiver};
 use crate::stack_file::{Workspace, text};
@@ -40,8 +40,8 @@ pub(super) struct Incidents<'a> {
 }
 
 impl Incidents<'_> {
-    /// Creates the endpoints, sends the leads, pauses the template, and sends another lead.
-    pub(super) async fn happen(&self) -> Result<(), Problem> {
+    /// Creates the endpoints, sends the leads, pauses the template, and sends another lead. Returns the contacts of the workspace.
+    pub(super) async fn happen(&self) -> Result<Vec<Value>, Problem> {
         let crm = self.endpoint("status/503", "CRM").await?;
         self.operator.run(["webhook", "rotate"], &["--endpoint", &crm]).await?;
         self.endpoint("status/410", "Old warehouse").await?;
@@ -55,7 +55,9 @@ impl Incidents<'_> {
         let paused = self.provider.change_template(BOREALIS, &pause);
         paused.map_err(|reason| Problem::of("The demo's template cannot be paused", reason))?;
         self.operator.run(["template", "sync"], &["--business-account", BOREALIS]).await?;
-        self.lead(LATE).await
+        self.lead(LATE).await?;
+        self.until("The webhooks of the demo's leads do not arrive", async || self.are_told().await).await?;
+        self.operator.list(["contacts", "export"]).await
     }
 
     /// An endpoint for news about leads. Returns its id.
@@ -95,6 +97,19 @@ impl Incidents<'_> {
         let leads = self.operator.list(["lead", "list"]).await?;
         let is_open = |lead: &Value| ["QUEUED", "SENDING"].map(Value::from).contains(&lead["state"]);
         Ok(leads.len() == VISITORS.len() && !leads.iter().any(is_open))
+    }
+
+    /// Whether the workspace's own receiver got the events of the lead that waits, and everything before.
+    async fn are_told(&self) -> Result<bool, Problem> {
+        let endpoint = text(&self.workspace.webhook, "endpointId");
+        let deliveries = ["delivery", "list"];
+        let deliveries = self.operator.run(deliveries, &["--endpoint", &endpoint, "--limit", "200"]).await?;
+        let deliveries = deliveries.as_array().map_or(&[][..], Vec::as_slice);
+        let count = |event| deliveries.iter().filter(|delivery| delivery["eventType"] == event).count();
+        // Everybody's lead is accepted. All but the visitor who opted out have a conversation.
+        let opened = ["contact.created", "conversation.created", "message.created"].map(count);
+        let are_there = count("lead.accepted") == VISITORS.len() + 1 && opened == [VISITORS.len(); 3];
+        Ok(are_there && deliveries.iter().all(|delivery| delivery["state"] == "DELIVERED"))
     }
 
     async fn is_one_disabled(&self) -> Result<bool, Problem> {
