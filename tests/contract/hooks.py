@@ -267,7 +267,7 @@ BEYOND_SCHEMAS = [
     (r"body\.members", "value_error"),
     (r"body\.(template\.)?parameters", "string_too_long"),
     # Values fit the type of their attribute and differ. An OPEN attribute has none.
-    (r"body\.values?", "value_error"),
+    (r"body\.values?(\.\d+)?", "value_error"),
     # A keyword has a letter or a digit, and is of one kind.
     (r"body(\.(stop|stopMarketing|start)\.\d+)?", "value_error|string_too_short"),
     # The limit applies to the participants after the change.
