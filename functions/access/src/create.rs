@@ -3,7 +3,7 @@ use domain::secret::{Randomness, numbers};
 use domain::text::operator_name;
 use domain::{ApiKey, ApiKeyToken, KeyId, Refused, Scope, Scopes, Timestamp};
 use edge::form::{Form, Node, Rejection, moment};
-use edge::{ApiError, Call, Reply, replay, view};
+use edge::{ApiError, Call, Reply, created_again, view};
 use futures::future::try_join;
 use store::{IdempotencyKey, JudgedKey, KeyCreated, StoredAnswer, Table};
 
@@ -115,6 +115,6 @@ impl Creation<'_> {
     }
 
     fn replayed(&self, answered: StoredAnswer) -> Result<Reply, ApiError> {
-        Ok(Reply::list_again(replay(self.once.as_ref(), answered)?).created().replayed())
+        created_again(self.once.as_ref(), answered, Reply::list_again)
     }
 }

@@ -12,7 +12,7 @@ use crate::sessions::end_session;
 
 /// GET /session: one round trip.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
-    read_no_query(call)?;
+    call.without_query()?;
     let workspace = call.store().workspace(call.workspace()).await?.ok_or_else(ApiError::no_workspace)?;
     Reply::list(&view::own_session(call.caller.api_key(), &workspace))
 }
@@ -70,12 +70,6 @@ fn read_seconds(form: &mut Form, body: Node<'_>, of: &KeyKind) -> Option<u32> {
 
 /// DELETE /session: signs out. Two round trips.
 pub(crate) async fn end(call: &Call<'_>) -> Result<Reply, ApiError> {
-    read_no_query(call)?;
+    call.without_query()?;
     end_session(call, call.caller.key()).await
-}
-
-fn read_no_query(call: &Call<'_>) -> Result<(), ApiError> {
-    let mut form = Form::default();
-    call.request.query().only(&mut form, &[]);
-    form.finish(Some(()))
 }

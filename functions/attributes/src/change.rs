@@ -4,7 +4,7 @@ use admin::{Created, Refused};
 use domain::attribute::{DefinitionChange, DefinitionUnfit, NewAttribute};
 use domain::{AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValueId, Unfit};
 use edge::form::{Form, Node, Rejection};
-use edge::{ApiError, Call, OfCall, Reply, replay, view};
+use edge::{ApiError, Call, OfCall, Reply, created_again, view};
 
 /// POST /settings/attributes: three round trips. With an `Idempotency-Key`, a repeat gets the same answer.
 pub(crate) async fn create(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -19,9 +19,7 @@ pub(crate) async fn create(call: &Call<'_>) -> Result<Reply, ApiError> {
     let kept = once.as_ref().map(|once| (once, reply.body()));
     match OfCall::admin(call).create_attribute(&definition, kept).await? {
         Created::Done => Ok(reply.created()),
-        Created::Answered(answered) => {
-            Ok(Reply::resource_again(replay(once.as_ref(), answered)?).created().replayed())
-        }
+        Created::Answered(answered) => created_again(once.as_ref(), answered, Reply::resource_again),
     }
 }
 

@@ -6,7 +6,7 @@ use edge::{ApiError, Call, OfCall, Reply, view};
 
 /// GET /settings/opt-out-keywords: one round trip.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
-    no_query(call)?;
+    call.without_query()?;
     let own = call.store().own_keywords(call.workspace()).await?;
     Reply::resource(&view::keywords(own.as_ref()), 0)
 }
@@ -24,15 +24,9 @@ pub(crate) async fn put(call: &Call<'_>) -> Result<Reply, ApiError> {
 
 /// DELETE /settings/opt-out-keywords: two round trips. The default keywords hold again.
 pub(crate) async fn reset(call: &Call<'_>) -> Result<Reply, ApiError> {
-    no_query(call)?;
+    call.without_query()?;
     OfCall::admin(call).set_keywords(None).await?;
     Ok(Reply::no_content())
-}
-
-fn no_query(call: &Call<'_>) -> Result<(), ApiError> {
-    let mut form = Form::default();
-    call.request.query().only(&mut form, &[]);
-    form.finish(Some(()))
 }
 
 /// All fields are required: the request replaces all keywords.

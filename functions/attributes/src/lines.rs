@@ -1,19 +1,18 @@
 use domain::settings::reported::{AccountReport, LineState};
 use domain::{ChannelId, Line};
-use edge::form::Form;
 use edge::{ApiError, Call, Reply, view};
 use futures::future::try_join4;
 
 /// GET /settings/brands: one round trip. A workspace has at most 50 brands.
 pub(crate) async fn brands(call: &Call<'_>) -> Result<Reply, ApiError> {
-    without_parameters(call)?;
+    call.without_query()?;
     let lines = call.store().lines(call.workspace()).await?;
     Reply::list(&view::BrandsView { brands: lines.brands.iter().map(view::brand).collect() })
 }
 
 /// GET /settings/lines: two round trips, the second of which reads which lines are throttled. A workspace has at most 50 lines.
 pub(crate) async fn lines(call: &Call<'_>) -> Result<Reply, ApiError> {
-    without_parameters(call)?;
+    call.without_query()?;
     let (store, id) = (call.store(), call.workspace());
     let reads =
         try_join4(store.workspace(id), store.lines(id), store.line_states(id), store.account_reports(id));
@@ -38,10 +37,4 @@ fn known(line: &Line, states: &[LineState], accounts: &[AccountReport]) -> Known
     let report = accounts.iter().find(|report| report.id == *account).cloned();
     let report = report.unwrap_or_else(|| AccountReport::unknown(line.workspace_id, account.clone()));
     (LineState::of(line, state), report)
-}
-
-fn without_parameters(call: &Call<'_>) -> Result<(), ApiError> {
-    let mut form = Form::default();
-    call.request.query().only(&mut form, &[]);
-    form.finish(Some(()))
 }

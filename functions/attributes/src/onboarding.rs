@@ -6,9 +6,7 @@ use edge::{ApiError, Call, OfCall, Reply, view};
 
 /// GET /settings/onboarding: one round trip.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
-    let mut form = Form::default();
-    call.request.query().only(&mut form, &[]);
-    form.finish(Some(()))?;
+    call.without_query()?;
     let workspace = call.store().workspace(call.workspace()).await?.ok_or_else(ApiError::no_workspace)?;
     Reply::resource(&view::onboarding(&workspace.onboarding), 0)
 }

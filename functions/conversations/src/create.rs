@@ -9,7 +9,7 @@ use domain::{
     Template, TemplateId, User, UserRef,
 };
 use edge::form::{Form, Node};
-use edge::{ApiError, Call, Reply, replay, template, view};
+use edge::{ApiError, Call, Reply, created_again, template, view};
 use futures::future::try_join;
 use store::{IdempotencyKey, Named, Naming, Opened, StoredAnswer};
 
@@ -139,7 +139,7 @@ impl Creation<'_> {
     }
 
     fn replayed(&self, answered: StoredAnswer) -> Result<Reply, ApiError> {
-        Ok(Reply::resource_again(replay(self.once.as_ref(), answered)?).created().replayed())
+        created_again(self.once.as_ref(), answered, Reply::resource_again)
     }
 }
 

@@ -2,7 +2,7 @@ use admin::{Created, EndpointDraft};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{EndpointCaps, EndpointSecrets, EventFilter};
 use edge::form::{Form, Node};
-use edge::{ApiError, Call, Reply, replay, view};
+use edge::{ApiError, Call, Reply, created_again, view};
 
 use crate::fields::{FIELDS, cap, description, events, receiver_key, url};
 use crate::process::WebhookEndpoints;
@@ -28,9 +28,7 @@ pub(crate) async fn create(of: &WebhookEndpoints, call: &Call<'_>) -> Result<Rep
             let shown = view::created_endpoint(&endpoint, Some(secret.expose()));
             Ok(Reply::list(&shown)?.created())
         }
-        Created::Answered(answered) => {
-            Ok(Reply::list_again(replay(once.as_ref(), answered)?).created().replayed())
-        }
+        Created::Answered(answered) => created_again(once.as_ref(), answered, Reply::list_again),
     }
 }
 

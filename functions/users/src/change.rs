@@ -4,7 +4,7 @@ use admin::Created;
 use domain::settings::user::UserChange;
 use domain::{Cellphone, Email, Language, Patch, PersonName, User, UserId, UserRef, UserStatus};
 use edge::form::{Form, Node};
-use edge::{ApiError, Call, OfCall, Reply, replay, view};
+use edge::{ApiError, Call, OfCall, Reply, created_again, view};
 
 /// POST /users: one round trip, after the limiter's. With an `Idempotency-Key`, a repeat gets the same answer.
 pub(crate) async fn create(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -22,9 +22,7 @@ pub(crate) async fn create(call: &Call<'_>) -> Result<Reply, ApiError> {
     let kept = once.as_ref().map(|once| (once, reply.body()));
     match OfCall::admin(call).create_user(&user, kept).await? {
         Created::Done => Ok(reply.created()),
-        Created::Answered(answered) => {
-            Ok(Reply::resource_again(replay(once.as_ref(), answered)?).created().replayed())
-        }
+        Created::Answered(answered) => created_again(once.as_ref(), answered, Reply::resource_again),
     }
 }
 

@@ -5,7 +5,7 @@ use domain::settings::workspace::TeamChange;
 use domain::text::operator_name;
 use domain::{Team, TeamId, User, UserId, UserRef};
 use edge::form::{Form, Node};
-use edge::{ApiError, Call, OfCall, Reply, Tagged, people, replay, view};
+use edge::{ApiError, Call, OfCall, Reply, Tagged, created_again, people, view};
 
 use crate::teams::shown;
 
@@ -26,9 +26,7 @@ pub(crate) async fn create(call: &Call<'_>) -> Result<Reply, ApiError> {
     match admin.create_team(&team, kept).await? {
         Created::Done => Ok(team.tag(reply)?.created()),
         // The stored answer is that of another team, whose tag a `GET` shows.
-        Created::Answered(answered) => {
-            Ok(Reply::list_again(replay(once.as_ref(), answered)?).created().replayed())
-        }
+        Created::Answered(answered) => created_again(once.as_ref(), answered, Reply::list_again),
     }
 }
 

@@ -149,6 +149,13 @@ impl Call<'_> {
         &self.api.store
     }
 
+    /// Refuses a request that has query parameters, if it takes none and nothing else of it can be wrong.
+    pub fn without_query(&self) -> Result<(), ApiError> {
+        let mut form = Form::default();
+        self.request.query().only(&mut form, &[]);
+        form.finish(Some(()))
+    }
+
     /// The caller, as entries of the audit log name it.
     pub fn author(&self) -> Author {
         Author { actor: self.caller.api_key().actor(), request_id: Some(self.request.id().to_owned()) }

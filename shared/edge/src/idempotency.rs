@@ -8,6 +8,7 @@ use store::{IdempotencyKey, StoredAnswer};
 
 use crate::error::ApiError;
 use crate::form::{Form, Node};
+use crate::reply::Reply;
 use crate::request::ApiRequest;
 
 const HEADER: &str = "idempotency-key";
@@ -36,4 +37,13 @@ pub fn replay(once: Option<&IdempotencyKey>, answered: StoredAnswer) -> Result<S
     let once =
         once.ok_or_else(|| ApiError::unexpected("a response was stored without an idempotency key"))?;
     if answered.fingerprint == once.fingerprint { Ok(answered.answer) } else { Err(ApiError::KeyReused) }
+}
+
+/// The 201 for a repeat of a request that created something. `again` makes the reply from the stored body.
+pub fn created_again(
+    once: Option<&IdempotencyKey>,
+    answered: StoredAnswer,
+    again: impl FnOnce(String) -> Reply,
+) -> Result<Reply, ApiError> {
+    Ok(again(replay(once, answered)?).created().replayed())
 }

@@ -31,7 +31,7 @@ pub use error::{ApiError, CODES, Denied, ErrorCode, Resource};
 pub use etag::ETag;
 pub use failure::FieldFailure;
 pub use gate::{OfCall, Tagged};
-pub use idempotency::replay;
+pub use idempotency::{created_again, replay};
 pub use reply::Reply;
 pub use request::ApiRequest;
 pub use serve::serve;

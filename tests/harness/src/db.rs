@@ -23,7 +23,7 @@ use crate::simulated::{EvenPauses, direct_client};
 use crate::stand_ins::{TestClock, TestIds};
 use crate::template::{STACK, tables};
 use crate::turns::Turns;
-use crate::wire::{Call, Wire};
+use crate::wire::{Call, Wire, trips};
 
 /// A database for one test. It runs in memory on a free loopback port, and a real SDK client calls it. It stops when
 /// this value is dropped.
@@ -216,6 +216,13 @@ impl TestDb {
     /// Clears the list of calls.
     pub fn forget_calls(&self) {
         self.wire.forget_calls();
+    }
+
+    /// The round trips and the write units of the calls since the list was cleared. Clears it.
+    pub fn spent(&self) -> (usize, f64) {
+        let calls = self.calls();
+        self.forget_calls();
+        (trips(&calls), calls.iter().map(|call| call.write_units).sum())
     }
 
     /// Makes the next `times` attempts of an operation (`PutItem`, `TransactWriteItems`, ...) fail. The SDK makes three

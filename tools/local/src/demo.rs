@@ -52,7 +52,7 @@ pub(crate) async fn provision(
     send_first_webhook(checkout, console, receiver).await?;
     let with_webhook = async |mut workspace: Workspace| {
         let operator = Operator { console, workspace_id: &workspace.workspace_id };
-        workspace.webhook = operator.webhook(receiver).await?;
+        workspace.webhook = operator.webhook(receiver, "ok", &[]).await?;
         let link = operator.run(["portal", "link"], &["--role", "ADMIN", "--valid", "24h"]).await?;
         workspace.portal_url = text(&link, "url");
         Ok::<_, Problem>(workspace)
@@ -178,7 +178,7 @@ async fn send_first_webhook(
 ) -> Result<(), Problem> {
     let workspace_id = create_workspace(console, "First webhook").await?;
     let operator = Operator { console, workspace_id: &workspace_id };
-    operator.webhook(receiver).await?;
+    operator.webhook(receiver, "ok", &[]).await?;
     operator.import(checkout, "tools/local/demo/first-contact.csv").await?;
     let arrived = timeout(LONGEST_WAIT, receiver.ledger().reaches(1)).await;
     receiver.ledger().clear();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{ApiKeyToken, AuditFilter, KeyId, SelfService};
 use futures::future::join_all;
-use harness::{Answer, Death, trips};
+use harness::{Answer, Death};
 use serde_json::{Value, json};
 use store::Table;
 
@@ -313,12 +313,7 @@ async fn the_secret_values_of_links_and_sessions_are_stored_nowhere() {
 async fn each_request_takes_the_round_trips_and_units_of_the_design() {
     let f = Access::start().await;
     f.by(&f.world.key, "access-session.json").await;
-    let counted = || {
-        let calls = f.world.db.calls();
-        let written: f64 = calls.iter().map(|call| call.write_units).sum();
-        f.world.db.forget_calls();
-        (trips(&calls), written)
-    };
+    let counted = || f.world.db.spent();
     f.world.db.forget_calls();
     let link = f.link_of(&f.world.key, "VIEWER").await;
     let made = counted();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{AttributeDefinition, AttributeId, AttributeType, ClosedValueId};
 use futures::future::{join, join_all};
-use harness::{Answer, Death, GatewayEvent, trips};
+use harness::{Answer, Death, GatewayEvent};
 use serde_json::{Value, json};
 
 use crate::{Attributes, code};
@@ -325,12 +325,7 @@ async fn round_trips_and_write_units_of_changes() {
     let plan = f.world.closed_attribute("grade", &["a"], |_| ()).await;
     f.world.db.clock().advance(Duration::from_secs(30));
     f.show(plan.id).await;
-    let measured = || {
-        let calls = f.world.db.calls();
-        let written: f64 = calls.iter().map(|call| call.write_units).sum();
-        f.world.db.forget_calls();
-        (trips(&calls), written)
-    };
+    let measured = || f.world.db.spent();
     measured();
     f.show(plan.id).await;
     assert_eq!(measured(), (1, 1.0), "the limiter beside the version");

@@ -1,7 +1,7 @@
 //! GET, PUT and DELETE /settings/opt-out-keywords.
 
 use futures::future::join_all;
-use harness::{Answer, Death, GatewayEvent, trips};
+use harness::{Answer, Death, GatewayEvent};
 use serde_json::{Value, json};
 
 use crate::{Attributes, code};
@@ -139,12 +139,7 @@ async fn keywords_and_their_entry_are_written_together() {
 async fn reading_takes_one_round_trip_and_a_change_two() {
     let f = Attributes::start().await;
     f.keywords().await;
-    let measured = || {
-        let calls = f.world.db.calls();
-        let written: f64 = calls.iter().map(|call| call.write_units).sum();
-        f.world.db.forget_calls();
-        (trips(&calls), written)
-    };
+    let measured = || f.world.db.spent();
     measured();
     f.keywords().await;
     assert_eq!(measured(), (1, 1.0));

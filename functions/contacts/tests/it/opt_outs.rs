@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::choices::{Choice, ChoiceSource, Chooser, Chosen};
 use domain::{Cellphone, ChannelId, ChoiceScope};
 use futures::future::join;
-use harness::{Answer, Death, trips};
+use harness::{Answer, Death};
 use serde_json::{Value, json};
 
 use crate::Contacts;
@@ -232,12 +232,7 @@ async fn round_trips_and_write_units() {
     let f = Contacts::start().await;
     let made = f.opt_out(&json!({"cellphone": "+34600111000"})).await;
     f.world.db.clock().advance(Duration::from_secs(1));
-    let measured = || {
-        let calls = f.world.db.calls();
-        let written: f64 = calls.iter().map(|call| call.write_units).sum();
-        f.world.db.forget_calls();
-        (trips(&calls), written)
-    };
+    let measured = || f.world.db.spent();
     f.listed(&[]).await;
     measured();
     f.listed(&[]).await;

@@ -2,7 +2,7 @@
 
 use domain::{User, UserId, UserRef, UserStatus};
 use futures::future::{join, join_all};
-use harness::{Answer, Death, GatewayEvent, trips};
+use harness::{Answer, Death, GatewayEvent};
 use serde_json::{Value, json};
 
 use crate::{Users, code};
@@ -207,12 +207,7 @@ async fn round_trips_and_write_units_of_changes() {
     let f = Users::start().await;
     let id = f.world.user("jo@example.com", |_| ()).await.id;
     f.get(&id.to_string()).await;
-    let measured = || {
-        let calls = f.world.db.calls();
-        let written: f64 = calls.iter().map(|call| call.write_units).sum();
-        f.world.db.forget_calls();
-        (trips(&calls), written)
-    };
+    let measured = || f.world.db.spent();
     measured();
     f.create(&json!({"email": "ana@example.com"})).await;
     assert_eq!(measured(), (2, 7.0), "the limiter, then both rows and the entry");

@@ -61,13 +61,9 @@ impl Incidents<'_> {
     }
 
     /// An endpoint for news about leads. Returns its id.
-    async fn endpoint(&self, path: &str, description: &str) -> Result<String, Problem> {
-        let id = &self.workspace.workspace_id;
-        let url = format!("{}/{path}/{id}", self.receiver.url());
-        let key = format!("customer-key-of-{id}");
-        let mut arguments = vec!["--url", &url, "--api-key", &key, "--description", description];
-        arguments.extend(["--event", "lead.accepted", "--event", "lead.failed"]);
-        Ok(text(&self.operator.run(["webhook", "create"], &arguments).await?, "endpointId"))
+    async fn endpoint(&self, answer: &str, description: &str) -> Result<String, Problem> {
+        let more = ["--description", description, "--event", "lead.accepted", "--event", "lead.failed"];
+        Ok(text(&self.operator.webhook(self.receiver, answer, &more).await?, "endpointId"))
     }
 
     /// Sends a lead as the workspace's landing page does.

@@ -163,10 +163,17 @@ impl Operator<'_> {
         self.run(["contacts", "import"], &[&path]).await.map(drop)
     }
 
-    pub(super) async fn webhook(&self, receiver: &Receiver) -> Result<Value, Problem> {
-        let url = format!("{}/ok/{}", receiver.url(), self.workspace_id);
+    /// Creates an endpoint at the receiver. `answer` is the part of its path that selects the receiver's answers.
+    pub(super) async fn webhook(
+        &self,
+        receiver: &Receiver,
+        answer: &str,
+        more: &[&str],
+    ) -> Result<Value, Problem> {
+        let url = format!("{}/{answer}/{}", receiver.url(), self.workspace_id);
         let api_key = format!("customer-key-of-{}", self.workspace_id);
-        let made = self.run(["webhook", "create"], &["--url", &url, "--api-key", &api_key]).await?;
+        let arguments = [&["--url", &url, "--api-key", &api_key], more].concat();
+        let made = self.run(["webhook", "create"], &arguments).await?;
         Ok(json!({
             "endpointId": made["endpointId"], "url": url, "apiKey": api_key, "secret": made["secret"],
         }))
