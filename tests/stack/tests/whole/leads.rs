@@ -310,9 +310,10 @@ fn soaked() -> Option<usize> {
 #[tokio::test]
 async fn leads_wait_while_their_template_is_paused_and_are_sent_once_afterwards() {
     let many = soaked().unwrap_or(20);
-    // Each look is a visit, and the emulator has a few cores.
+    // Each look and each rescue is a visit, and the emulator has a few cores.
     let look = format!("TemplateLookSeconds={}", (many / 20).max(5));
-    let stack = Stack::start("paused", &["FirstDueSeconds=1", &look]).await;
+    let rescue = format!("FirstDueSeconds={}", (many / 20).max(1));
+    let stack = Stack::start("paused", &[&rescue, &look]).await;
     let line = "1077000006";
     let capturing = Capturing::start(&stack, "Paused", line);
     let workspace = capturing.workspace.id.as_str();
