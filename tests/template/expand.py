@@ -4,9 +4,11 @@ import functools
 import json
 import pathlib
 import re
+import unittest.mock
 
 from samcli.yamlhelper import yaml_parse
 from samtranslator.parser.parser import Parser
+from samtranslator.swagger import swagger
 from samtranslator.translator.translator import Translator
 
 TEMPLATE = pathlib.Path(__file__).parents[2] / "template.yaml"
@@ -46,15 +48,22 @@ class _Region:
         return "aws"
 
 
-@functools.lru_cache(maxsize=64)
-def _expanded(template, values):
-    """The resources of a template as SAM expands them. Cached, because it is slow and most invariants need the same."""
+def expanded(template, values):
+    """The resources of a template as SAM expands them. All three are JSON."""
     local = json.loads(template)
     for resource in local["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
             resource["Properties"]["CodeUri"] = "s3://bucket/key"
     translator = Translator({}, _NoNetworkParser(), boto_session=_Region())
     return json.dumps(translator.translate(local, json.loads(values))["Resources"])
+
+
+@functools.lru_cache(maxsize=64)
+def expanded_fast(template, values):
+    """The same but for the hashes of deployments. SAM copies the document of an API twice for each route, which takes four fifths
+    of an expansion: here it adds the routes in place. Cached, because most invariants need the same."""
+    with unittest.mock.patch.object(swagger, "_deepcopy", lambda document: document):
+        return expanded(template, values)
 
 
 class Stack:
@@ -68,11 +77,11 @@ class Stack:
         unknown = set(parameters) - set(declared)
         assert not unknown, f"no such parameters: {unknown}"
         self.values = {name: parameters.get(name, spec.get("Default")) for name, spec in declared.items()}
-        expanded = json.loads(_expanded(json.dumps(template), json.dumps(self.values)))
+        resources = json.loads(expanded_fast(json.dumps(template), json.dumps(self.values)))
         self.conditions = {name: self._evaluate(rule) for name, rule in template.get("Conditions", {}).items()}
         self.resources = {
             name: self._evaluate(resource)
-            for name, resource in expanded.items()
+            for name, resource in resources.items()
             if self.conditions.get(resource.get("Condition"), True)
         }
         self.outputs = {

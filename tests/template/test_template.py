@@ -1,14 +1,19 @@
 """template.yaml fulfils every invariant, and every invariant detects a template that violates it."""
 
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
 import pytest
 
-from expand import TEMPLATE, source
+from expand import TEMPLATE, Stack, expanded, expanded_fast, source
 from invariants import INVARIANTS, NO_ALARMS_RUNBOOKS, RUNBOOKS
+
+# In the name and the description of a deployment.
+HASH = re.compile(r"(?<=ApiDeployment)[0-9a-f]{10}|(?<=deployment id: )[0-9a-f]{40}")
 
 
 def test_sam_and_its_linter_accept_the_template():
@@ -23,6 +28,12 @@ def test_sam_and_its_linter_accept_the_template():
 @pytest.mark.parametrize("invariant", INVARIANTS, ids=lambda check: check.__name__)
 def test_the_template_keeps(invariant):
     assert list(invariant(source())) == []
+
+
+def test_a_fast_expansion_is_the_one_that_sam_makes():
+    template, values = json.dumps(source()), json.dumps(Stack(source()).values)
+    made, fast = (json.loads(HASH.sub("", expand(template, values))) for expand in (expanded, expanded_fast))
+    assert fast == made
 
 
 def resource(template, name):
