@@ -11,7 +11,7 @@ CLIENTS := tests/contract/clients
 FUNCTIONS := $(notdir $(wildcard functions/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures soak simulate fuzz fuzz-api rust-client mutations mutants smoke build release portal engine numbering hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures soak simulate fuzz fuzz-api rust-client sam mutations mutants smoke build release portal engine numbering hooks machine-runs machine-tests machine-fuzzes machine-containers
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -26,7 +26,7 @@ run: machine-runs ## run the whole service on this machine until Ctrl-C (PORT=90
 check: machine-runs $(VENV)/bin/typos ## check spelling, format and lints, and run the tests of the crates
 	@python3 tests/run.py check
 
-test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(PORTAL)/node_modules/installed $(ROTATION)/node_modules/installed $(CLIENTS)/node_modules/installed ## run all tests: also the whole stack, a browser, the template and SAM
+test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(PORTAL)/node_modules/installed $(ROTATION)/node_modules/installed $(CLIENTS)/node_modules/installed ## run all tests: also the whole stack, a browser and the template
 	@python3 tests/run.py test
 
 bench: machine-runs ## measure the cost of functions, reads and deliveries, as tables (builds first; then about ten minutes)
@@ -49,7 +49,7 @@ soak: $(VENV)/installed ## process a thousand leads while senders are killed and
 	@cargo build --workspace --all-targets --locked
 	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_outlive
 	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_wait_while
-	@SOAK_WEBHOOKS=100000 cargo test --locked --workspace --test it no_webhook_stops
+	@SOAK_WEBHOOKS=100000 cargo test --locked --workspace --test it bodies::
 
 simulate: machine-runs ## run simulated worlds of 10,000 seeds (FROM=4000 SEEDS=6000 runs others, SEED=... replays one step by step, SAFEGUARDS=1 removes safeguards)
 	@cargo build --workspace --all-targets --locked
@@ -65,6 +65,9 @@ fuzz-api: $(VENV)/installed ## send random API requests and check them against o
 rust-client: $(VENV)/installed ## let the client that progenitor makes from openapi-3.0.yaml call every operation (minutes the first time)
 	@cargo build --workspace --bins --locked
 	@$(VENV)/bin/python tests/contract/run.py rust
+
+sam: machine-containers $(VENV)/installed ## build a function with SAM for both processors, and run it by `sam local` (ten minutes the first time)
+	@$(VENV)/bin/python -m pytest --quiet -p no:cacheprovider tests/sam
 
 mutations: machine-runs ## remove each condition of the store's writes in turn, and list those that no test misses (half an hour; ONLY=leads takes some)
 	@cargo build --workspace --all-targets --locked
@@ -139,3 +142,6 @@ machine-tests:
 
 machine-fuzzes:
 	@sh tests/machine/check.sh fuzz
+
+machine-containers:
+	@sh tests/machine/check.sh containers

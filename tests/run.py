@@ -1,7 +1,7 @@
 """Runs the steps of `make check` and `make test`. It names and times each step, and counts the tests.
 
     run.py check    spelling, format, lints, tests of the crates
-    run.py test     also the whole stack, a browser, the API's contract, the pages, the dependencies, the template, SAM
+    run.py test     also the whole stack, a browser, the API's contract, the pages, the dependencies, the template
 """
 
 import os
@@ -81,8 +81,6 @@ STEPS = {
         ("API contract (Schemathesis)", [PYTHON, "tests/contract/run.py"]),
         ("smoke test", pytest("smoke")),
         ("pages", pytest("docs")),
-        # It builds what is shipped.
-        ("SAM: both processors, sam local", ["env", *(f"--unset={name}" for name in LINTED), *pytest("sam")]),
     ],
 }
 

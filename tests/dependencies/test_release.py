@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 
 import pytest
@@ -107,3 +108,10 @@ def test_the_bill_of_materials_lists_what_is_shipped(made):
     assert len(root["dependsOn"]) == len(FUNCTIONS)
     for dependency in bill["dependencies"]:
         assert set(dependency["dependsOn"]) <= set(refs)
+
+
+def test_cargo_lambda_finds_every_setting_that_it_would_choose_itself():
+    """cargo-lambda completes the release profile, and `panic = "abort"` would let one poison message end its whole batch."""
+    profile = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["release"]
+    assert {"codegen-units", "lto", "panic", "strip"} <= profile.keys()
+    assert profile["panic"] == "unwind"

@@ -3,8 +3,8 @@
 #
 #   check.sh run         what `make run`, `make check`, `make build` and the other targets with a compiler need
 #   check.sh fuzz        what `make fuzz` needs: also a C++ compiler
-#   check.sh test        what `make test` needs: also a browser, the languages of the receivers, and containers
-#   check.sh containers  what `sam local` needs: Docker, or podman and runc
+#   check.sh test        what `make test` needs: also a browser and the languages of the receivers
+#   check.sh containers  what `make sam` needs: also Docker, or podman and runc
 #   check.sh chromium    prints the path of the browser
 #
 # As root on Debian it installs what is missing and says so first. Otherwise it names everything that is missing at once
@@ -41,11 +41,13 @@ look() {
     test)
       compiler
       receivers
-      containers
       need curl curl
       browser >/dev/null || want chromium
       ;;
-    containers) containers ;;
+    containers)
+      compiler
+      containers
+      ;;
   esac
 }
 
@@ -89,7 +91,7 @@ containers() {
   if docker_answers; then return; fi
   need podman podman
   need runc runc
-  [ "$(id -u)" -eq 0 ] || note='Note: without Docker, `sam local` (the last step of `make test`) runs as root only.'
+  [ "$(id -u)" -eq 0 ] || note='Note: without Docker, `sam local` runs as root only.'
 }
 
 # A Docker daemon that hangs counts as missing.

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use world::{Options, Report, run};
 
-/// How many seeds `make test` runs.
-const SEEDS: u64 = 200;
+/// How many seeds `make test` runs. `make simulate` runs more.
+const SEEDS: u64 = 60;
 
 /// Runs worlds on all processors. Returns the reports of those that broke, and the sums of all.
 fn run_all(seeds: std::ops::Range<u64>) -> (Vec<Report>, Sums) {

@@ -209,14 +209,14 @@ async fn every_history_of_concurrent_updates_has_a_sequential_order() {
     }
     let mut rng = Rng(7);
     let (mut overlapping, mut refused) = (0, 0);
-    for round in 0..60 {
+    for round in 0..20 {
         let (begun, history) = history(&f, &mut rng, 5, 4).await;
         overlapping += history.windows(2).filter(|pair| pair[1].sent < pair[0].answered).count();
         refused += history.iter().filter(|done| done.answer.is_err()).count();
         assert!(is_explained(&history, 0, &begun, &mut HashSet::new()), "history {round}: {history:#?}");
     }
     assert!(
-        overlapping > 100 && refused > 10,
+        overlapping > 30 && refused > 3,
         "the histories have overlaps and refusals: {overlapping}, {refused}"
     );
 }

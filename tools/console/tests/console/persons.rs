@@ -560,8 +560,8 @@ async fn an_erasure_finishes_with_the_same_receipt_after_a_crash_at_any_call() {
     }
 }
 
-/// The crashes are tried at every eleventh call, in turn before and after it is executed.
-const STEP: usize = 11;
+/// The crashes are tried at every 31st call, in turn before and after it is executed.
+const STEP: usize = 31;
 
 #[tokio::test]
 async fn an_erasure_ends_without_a_second_command() {
