@@ -27,7 +27,6 @@ def drive(folder, command, cellphone, without=frozenset()):
         "cellphone": cellphone,
         # The simulated provider refuses numbers with this end.
         "refusedCellphone": f"+3460{cellphone[-3:]}0001",
-        "captureKey": WORKSPACE["capture"]["captureKey"],
         "origin": WORKSPACE["capture"]["origins"][0],
     }
     called = run(command, folder, CLIENT_STACK=json.dumps(stack)).split()

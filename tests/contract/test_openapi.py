@@ -129,6 +129,7 @@ READERS = [
     "functions/contacts/src/list.rs",
     "functions/contacts/src/opt_outs.rs",
     "functions/contacts/src/update.rs",
+    "functions/attributes/src/capture.rs",
     "functions/attributes/src/change.rs",
     "functions/attributes/src/keywords.rs",
     "functions/attributes/src/lines.rs",

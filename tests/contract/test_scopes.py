@@ -19,7 +19,7 @@ OPERATIONS = [
 
 
 def ask(key, path, method):
-    """The status and the body of a request that changes nothing: it names nobody, and its body is empty."""
+    """The status and the body of a request that changes nothing but a capture key that nobody uses: it names nobody, and its body is empty."""
     return stack.ask(WORKSPACE, key, path, method, {} if method in ("post", "patch", "put") else None)
 
 

@@ -33,7 +33,7 @@ FUNCTIONS = {
         {"FIRST_DUE_SECONDS", "MEDIA_BUCKET", "MESSAGE_RETENTION_DAYS"},
         {"api-keys", "limits", "workspaces", "contacts", "conversations", "messages", "media", "secrets"},
     ),
-    "attributes": (set(), {"api-keys", "limits", "workspaces", "audit"}),
+    "attributes": ({"CAPTURE_URL"}, {"api-keys", "limits", "workspaces", "audit", "secrets"}),
     "users": (set(), {"api-keys", "limits", "workspaces", "audit", "secrets"}),
     "access": (set(), {"api-keys", "limits", "workspaces", "audit", "secrets"}),
     "endpoints": (
@@ -151,8 +151,9 @@ AUDIT_LOG = "????????-????-????-????-????????????"  # in `audit`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
     ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", AUDIT_LOG} | HASH,
-    ("attributes", "limits"): {"*#T#*", "any", "*#A", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG},  # the limiter counts under any key
-    ("attributes", "workspaces"): {"*#A", "*#BA", "*#L", "*#LS", "*#M", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG} | HASH,
+    ("attributes", "limits"): {"*#T#*", "any", "*#A", "*#K", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG},  # the limiter counts under any key
+    ("attributes", "secrets"): {"*#K", "*#W"} | {AUDIT_LOG},
+    ("attributes", "workspaces"): {"*#A", "*#BA", "*#K", "*#L", "*#LS", "*#M", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"} | {AUDIT_LOG},
     ("contacts", "secrets"): CURSOR_KEYS | PERSON_KEY,
     ("contacts", "workspaces"): {"*#A", "*#P", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#J"} | HASH | PERSON_KEY,
@@ -262,6 +263,9 @@ ROUTES = {
         ("get", f"{WORKSPACE}/opt-outs"): "contacts",
         ("post", f"{WORKSPACE}/opt-outs"): "contacts",
         ("delete", f"{WORKSPACE}/opt-outs/{{optOutId}}"): "contacts",
+        ("get", f"{WORKSPACE}/settings/capture"): "attributes",
+        ("patch", f"{WORKSPACE}/settings/capture"): "attributes",
+        ("post", f"{WORKSPACE}/settings/capture/rotate-key"): "attributes",
         ("get", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("put", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("get", f"{WORKSPACE}/settings/brands"): "attributes",
@@ -941,6 +945,15 @@ def audit_entries_are_only_added(template):
             enclosing = statement.get("Condition", {}).get("ForAnyValue:StringEquals", {}).get("dynamodb:EnclosingOperation")
             if "dynamodb:PutItem" in actions and (actions != {"dynamodb:PutItem"} or enclosing != ["TransactWriteItems"]):
                 yield f"{name} may write an entry of the audit log without its change"
+
+
+@invariant
+def settings_put_secrets_that_they_cannot_read(template):
+    stack = _with_everything(template)
+    for statement in _statements(stack.resources["AttributesRole"]["Properties"]):
+        if "SecretsTable" in {_owner(resource) for resource in _list(statement["Resource"])}:
+            if actions := set(_list(statement["Action"])) - {"dynamodb:PutItem"}:
+                yield f"attributes may {sorted(actions)} secrets"
 
 
 # --- Data ----------------------------------------------------------------------------------------------------------

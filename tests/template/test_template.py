@@ -353,7 +353,8 @@ MUTATIONS = [
         "each_function_has_a_role_of_its_own",
         set_in("UsersFunction", "Role", to={"Fn::GetAtt": ["AttributesRole", "Arn"]}),
     ),
-    ("functions_touch_only_their_own_tables", grant("AttributesRole", "dynamodb:GetItem", SECRETS)),
+    ("settings_put_secrets_that_they_cannot_read", grant("AttributesRole", "dynamodb:GetItem", SECRETS)),
+    ("functions_touch_only_their_own_tables", grant("FilesRole", "dynamodb:GetItem", SECRETS)),
     (
         "functions_touch_only_their_own_tables",
         grant("SweeperRole", "dynamodb:Query", {"Fn::Sub": "${ConversationsTable.Arn}/index/list"}),

@@ -3,6 +3,7 @@
 
 mod admin;
 mod attributes;
+mod capture;
 mod deliveries;
 mod endpoints;
 mod jobs;
@@ -16,6 +17,7 @@ mod trial;
 mod users;
 
 pub use admin::{Admin, Check, Created, Gate};
+pub use capture::{JudgedCapture, capture};
 pub use deliveries::{
     After, DeliveryDetails, DeliverySearch, EventDetails, FoundDelivery, delivery_details, event_details,
 };

@@ -2,12 +2,13 @@
 
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
 use domain::lead::NotRetried;
+use domain::lead::capture::{Lack, TooManyOrigins};
 use domain::settings::names::NameTaken;
 use domain::settings::workspace::TeamFull;
 use domain::webhook::{ChangeRefused, RotationRefused};
 use domain::{
-    AttributeId, DeliveryId, EndpointId, EventId, JobId, LeadId, LeadState, TeamId, UserId, UserRef,
-    WorkspaceId,
+    AttributeId, BrandId, DeliveryId, EndpointId, EventId, JobId, LeadId, LeadState, TeamId, TemplateId,
+    UserId, UserRef, WorkspaceId,
 };
 
 /// Why a change of a workspace is refused.
@@ -96,6 +97,28 @@ pub enum Refused {
     /// Nobody whom the business could opt in again has these choices.
     #[error("the workspace has no opt-out {0}")]
     UnknownOptOut(String),
+    /// Lead capture is not set up, so it has no key.
+    #[error("lead capture is not set up")]
+    NoCapture,
+    /// Lead capture would have too many origins.
+    #[error(transparent)]
+    TooManyOrigins(TooManyOrigins),
+    /// A change of lead capture names what does not exist.
+    #[error("the workspace has no such template or brand")]
+    CaptureNames {
+        /// The template that exists neither in the workspace nor in the platform.
+        template: Option<TemplateId>,
+        /// The brand that the workspace does not have.
+        brand: Option<BrandId>,
+    },
+    /// Lead capture would be enabled, but the service could not write to the leads.
+    #[error("lead capture lacks {} things", .lacks.len())]
+    CaptureLacks {
+        /// What is missing.
+        lacks: Vec<Lack>,
+        /// Whether the change asks for enabled lead capture. Otherwise it was enabled before.
+        was_asked: bool,
+    },
     /// Conversations would be refused because of the onboarding.
     #[error(transparent)]
     Onboarding(domain::Refused),

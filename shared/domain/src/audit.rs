@@ -56,6 +56,10 @@ pub enum AuditAction {
     AttributeUpdate,
     /// The keywords by which customers opt out and in were changed. The subject is the workspace.
     OptOutKeywordsUpdate,
+    /// Lead capture was set up, or its settings or its captcha secret were changed. The subject is the workspace.
+    CaptureUpdate,
+    /// Lead capture got another key. The subject is the workspace.
+    CaptureRotateKey,
     /// A number was opted out of templates by the business.
     OptOutCreate,
     /// A number or a user id was opted in again by the business.
@@ -114,6 +118,8 @@ words!(
         AttributeCreate: "attribute.create",
         AttributeUpdate: "attribute.update",
         OptOutKeywordsUpdate: "opt_out_keywords.update",
+        CaptureUpdate: "capture.update",
+        CaptureRotateKey: "capture.rotate_key",
         OptOutCreate: "opt_out.create",
         OptOutDelete: "opt_out.delete",
         UserCreate: "user.create",
@@ -171,7 +177,7 @@ mod tests {
             assert_eq!(AuditAction::parse(name), Ok(action));
             let (resource, verb) = name.split_once('.').unwrap();
             assert_eq!(action.subject_type(), resource, "{name}");
-            let verbs = "create update revoke enable disable delete rotate_secret activate_secret replay recover retry cancel test request";
+            let verbs = "create update revoke enable disable delete rotate_secret rotate_key activate_secret replay recover retry cancel test request";
             assert!(verbs.split(' ').any(|known| known == verb), "{name}");
         }
     }

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
+use domain::lead::capture::Lack;
 use domain::refused::{MediaFault, Origin};
 use domain::webhook::pace::CapTooLow;
 use domain::webhook::{ChangeRefused, RotationRefused};
-use domain::{AttributeDefinition, AttributeType, ContactId, KeyId, Refused, Team, TemplateId};
+use domain::{
+    AttributeDefinition, AttributeType, BrandId, Capture, ContactId, KeyId, Refused, Team, TemplateId,
+};
 use runtime::metrics::Denial;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -59,6 +62,7 @@ const INVALID: ErrorCode = code(422, "SERVICE_CORE_0422", "Unprocessable Entity"
 const SCOPES_NOT_HELD: ErrorCode = code(422, "SERVICE_KEY_1101", "Scopes Not Held");
 const LIMIT_REACHED: ErrorCode = code(422, "SERVICE_SETTING_1201", "Limit Reached");
 const IN_USE: ErrorCode = code(422, "SERVICE_SETTING_1202", "Setting In Use");
+const CAPTURE_LACKS: ErrorCode = code(422, "SERVICE_SETTING_1203", "Lead Capture Incomplete");
 const UNKNOWN_ATTRIBUTE: ErrorCode = code(422, "SERVICE_CONTACT_0701", "Unknown Or Archived Attribute");
 const CONTENT_UNFIT: ErrorCode = code(422, "SERVICE_CONTACT_0702", "Content Does Not Fit The Attribute");
 const UNKNOWN_VALUE: ErrorCode = code(422, "SERVICE_CONTACT_0703", "Unknown Attribute Value");
@@ -138,6 +142,7 @@ pub const CODES: &[ErrorCode] = &[
     SCOPES_NOT_HELD,
     LIMIT_REACHED,
     IN_USE,
+    CAPTURE_LACKS,
     RATE_LIMITED,
     UNEXPECTED,
     BUSY,
@@ -389,14 +394,17 @@ fn code_of_managed(refused: &admin::Refused) -> ErrorCode {
         admin::Refused::UnknownTeam(_)
         | admin::Refused::UnknownAttribute(_)
         | admin::Refused::UnknownValue(_)
-        | admin::Refused::UnknownOptOut(_) => NO_SETTING,
+        | admin::Refused::UnknownOptOut(_)
+        | admin::Refused::NoCapture => NO_SETTING,
         admin::Refused::EmailTaken(_) => USER_TAKEN,
         admin::Refused::NameTaken(_)
         | admin::Refused::AttributeRefused(DefinitionRefused::KeyNameTaken { .. })
         | admin::Refused::AttributeUnfit(DefinitionUnfit::ValueTaken { .. }) => SETTING_TAKEN,
         admin::Refused::TeamInUse { .. } => IN_USE,
+        admin::Refused::CaptureLacks { .. } => CAPTURE_LACKS,
         admin::Refused::TooManyEndpoints { .. }
         | admin::Refused::TeamFull(_)
+        | admin::Refused::TooManyOrigins(_)
         | admin::Refused::AttributeRefused(DefinitionRefused::TooMany)
         | admin::Refused::AttributeUnfit(DefinitionUnfit::NumberOfValues) => LIMIT_REACHED,
         admin::Refused::EndpointDisabled(_) | admin::Refused::Rotation(_) | admin::Refused::JobDone(_) => {
@@ -405,6 +413,7 @@ fn code_of_managed(refused: &admin::Refused) -> ErrorCode {
         admin::Refused::Unfit(_)
         | admin::Refused::Range(_)
         | admin::Refused::UnknownMember(_)
+        | admin::Refused::CaptureNames { .. }
         | admin::Refused::AttributeUnfit(_) => INVALID,
     }
 }
@@ -489,6 +498,10 @@ fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
         }
         admin::Refused::TeamFull(_) => json!({"limit": "teamMembers", "of": Team::MAX_MEMBERS}),
         admin::Refused::TeamInUse { members } => json!({"usedBy": {"members": members}}),
+        admin::Refused::TooManyOrigins(_) => json!({"limit": "origins", "of": Capture::MAX_ORIGINS}),
+        admin::Refused::CaptureLacks { lacks, .. } => {
+            json!({"lacks": lacks.iter().map(Lack::word).collect::<Vec<_>>()})
+        }
         admin::Refused::TooManyEndpoints { of } => json!({"limit": "webhookEndpoints", "of": of}),
         admin::Refused::EndpointDisabled(_) => json!({"reason": "DISABLED"}),
         admin::Refused::JobDone(_) => json!({"reason": "JOB_ENDED"}),
@@ -512,6 +525,8 @@ fn extra_of_managed(refused: &admin::Refused) -> Option<Value> {
         | admin::Refused::UnknownAttribute(_)
         | admin::Refused::UnknownValue(_)
         | admin::Refused::UnknownOptOut(_)
+        | admin::Refused::NoCapture
+        | admin::Refused::CaptureNames { .. }
         | admin::Refused::AttributeUnfit(_)
         | admin::Refused::Unfit(_)
         | admin::Refused::Range(_) => return None,
@@ -538,31 +553,42 @@ fn detail_of_managed(refused: &admin::Refused) -> Option<Value> {
             Some(at_least("slots", (*wanted).into(), *has))
         }
         admin::Refused::UnknownMember(named) => {
-            Some(value_error("members", "the workspace has no such user", named.identifier().into()))
+            Some(json!([value_error("members", "the workspace has no such user", named.identifier().into())]))
         }
-        admin::Refused::Range(reason) => Some(value_error("since", reason, Value::Null)),
+        admin::Refused::CaptureNames { template, brand } => Some(unknown_names(*template, brand.as_ref())),
+        admin::Refused::Range(reason) => Some(json!([value_error("since", reason, Value::Null)])),
         admin::Refused::AttributeUnfit(DefinitionUnfit::OpenWithValues) => {
-            Some(value_error("value", "an OPEN attribute has no values", Value::Null))
+            Some(json!([value_error("value", "an OPEN attribute has no values", Value::Null)]))
         }
         admin::Refused::AttributeUnfit(DefinitionUnfit::Value { value, reason }) => {
-            Some(value_error("value", &reason.to_string(), value.as_str().into()))
+            Some(json!([value_error("value", &reason.to_string(), value.as_str().into())]))
         }
         admin::Refused::AttributeUnfit(DefinitionUnfit::KeyName(reason)) => {
-            Some(value_error("keyName", &reason.to_string(), Value::Null))
+            Some(json!([value_error("keyName", &reason.to_string(), Value::Null)]))
         }
         _ => None,
     }
 }
 
-/// The `detail` for a field of the body that is refused for this reason.
+/// The `detail` for settings of lead capture that name what does not exist.
+fn unknown_names(template: Option<TemplateId>, brand: Option<&BrandId>) -> Value {
+    let template = template.map(|id| {
+        let reason = "neither the workspace nor the platform has such a template";
+        value_error("leadTemplateId", reason, id.to_string().into())
+    });
+    let brand = brand.map(|id| value_error("brandId", "the workspace has no such brand", id.as_str().into()));
+    template.into_iter().chain(brand).collect()
+}
+
+/// An entry of `detail` for a field of the body that is refused for this reason.
 fn value_error(field: &str, reason: &str, input: Value) -> Value {
-    json!([{
+    json!({
         "loc": ["body", field],
         "msg": format!("Value error: {reason}"),
         "type": "value_error",
         "input": input,
         "ctx": {"error": reason},
-    }])
+    })
 }
 
 /// The value of `Retry-After` for this wait: rounded up, and at least 1.

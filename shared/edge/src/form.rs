@@ -71,6 +71,8 @@ pub enum Rejection {
     TooManyItems(usize),
     /// The value is not a whole number.
     NotInteger,
+    /// The value is not a number.
+    NotNumber,
     /// The number is below this minimum.
     Below(i64),
     /// The number is above this maximum.
@@ -114,6 +116,7 @@ impl Rejection {
                 ("too_long", format!("The array should have at most {max} items"), json!({"max_length": max}))
             }
             Self::NotInteger => ("int_parsing", "Input should be a whole number".into(), json!({})),
+            Self::NotNumber => ("float_parsing", "Input should be a number".into(), json!({})),
             Self::Below(ge) => {
                 ("greater_than_equal", format!("Input should be at least {ge}"), json!({"ge": ge}))
             }
@@ -320,6 +323,25 @@ impl<'a> Node<'a> {
         };
         let read = check_control_characters(text).and_then(|()| parse(text).map_err(Rejection::Unfit));
         read.map_err(|fault| form.fail(self, fault)).ok()
+    }
+
+    /// A string like [`Node::text`], whose failure does not repeat the value.
+    pub fn secret<T>(&self, form: &mut Form, parse: impl FnOnce(&str) -> Result<T, Unfit>) -> Option<T> {
+        let mut scratch = Form::default();
+        let read = self.text(&mut scratch, parse);
+        form.failures.extend(
+            scratch.failures.into_iter().map(|failure| FieldFailure { input: Value::Null, ..failure }),
+        );
+        read
+    }
+
+    /// A number, parsed by a rule of the domain from its shortest decimal form.
+    pub fn decimal<T>(&self, form: &mut Form, parse: impl FnOnce(&str) -> Result<T, Unfit>) -> Option<T> {
+        let Some(number) = self.value.and_then(Value::as_f64) else {
+            form.fail(self, Rejection::NotNumber);
+            return None;
+        };
+        parse(&number.to_string()).map_err(|unfit| form.fail(self, Rejection::Unfit(unfit))).ok()
     }
 
     /// A boolean. Otherwise records a failure.

@@ -2,7 +2,7 @@
 
 use admin::{Admin, Check, Gate};
 use domain::inbound::keywords::Keywords;
-use domain::{AttributeDefinition, Lead, Onboarding, Team, User, WebhookEndpoint};
+use domain::{AttributeDefinition, Capture, Lead, Onboarding, Team, User, WebhookEndpoint};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -39,6 +39,13 @@ impl Tagged for AttributeDefinition {
 impl Tagged for Option<Keywords> {
     fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
         reply.tagged_by(&view::keywords(self.as_ref()))
+    }
+}
+
+impl Tagged for Option<Capture> {
+    /// The tag is that of the settings, also of the captcha secret: which brands cannot be reached changes by itself.
+    fn tag(&self, reply: Reply) -> Result<Reply, ApiError> {
+        reply.tagged_by(&("capture", self.as_ref().map(|capture| capture.version)))
     }
 }
 

@@ -51,10 +51,11 @@ use domain::sending::{PartError, in_words};
 use domain::webhook::pace::Pace;
 use domain::webhook::{DisabledReason, PARKED_FOR};
 use domain::{
-    BusinessAccountId, ChannelId, ChoiceScope, Choices, Consent, Contact, ContactId, Conversation,
-    Definitions, EndpointId, Erasure, Event, EventType, External, FileType, Internal, Lead, LeadId, Media,
-    MediaId, Merge, Message, MessageBody, MessageId, Onboarding, PLATFORM, Part, ProviderUserId, Summary,
-    Team, TemplateId, Tenure, Timestamp, User, UserId, WebhookEndpoint, WorkspaceId,
+    BrandId, BusinessAccountId, Capture, CaptureKey, ChannelId, ChoiceScope, Choices, Consent, Contact,
+    ContactId, Conversation, Definitions, EndpointId, Erasure, Event, EventType, External, FileType,
+    Internal, Lead, LeadId, Media, MediaId, Merge, Message, MessageBody, MessageId, Onboarding, PLATFORM,
+    Part, ProviderUserId, Summary, Team, TemplateId, Tenure, Timestamp, User, UserId, WebOrigin,
+    WebhookEndpoint, WorkspaceId,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -592,6 +593,49 @@ pub fn keywords(own: Option<&Keywords>) -> KeywordsView {
         stop_marketing: keywords.stop_marketing().to_vec(),
         start: keywords.start().to_vec(),
         is_default,
+    }
+}
+
+/// The settings of lead capture.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaptureView<'a> {
+    enabled: bool,
+    capture_key: Option<&'a str>,
+    origins: Vec<&'a str>,
+    brand_id: Option<&'a str>,
+    lead_template_id: Option<String>,
+    threshold: f64,
+    daily_cap: Option<u32>,
+    phone_cap: Option<u32>,
+    rate: u32,
+    has_secret: bool,
+    unreachable_brands: Vec<&'a str>,
+    capture_url: &'a str,
+    script_url: String,
+}
+
+/// The settings of lead capture at the API with this URL. Lead capture that is not set up has no key.
+pub fn capture<'a>(
+    capture: &'a Capture,
+    key: Option<&'a CaptureKey>,
+    unreachable: &[&'a BrandId],
+    url: &'a str,
+) -> CaptureView<'a> {
+    CaptureView {
+        enabled: capture.enabled,
+        capture_key: key.map(CaptureKey::as_str),
+        origins: capture.origins.iter().map(WebOrigin::as_str).collect(),
+        brand_id: capture.brand.as_ref().map(BrandId::as_str),
+        lead_template_id: capture.template.map(|id| id.to_string()),
+        threshold: f64::from(capture.threshold.hundredths()) / 100.0,
+        daily_cap: capture.caps.daily,
+        phone_cap: capture.caps.per_phone,
+        rate: capture.rate,
+        has_secret: capture.has_secret,
+        unreachable_brands: unreachable.iter().map(|brand| brand.as_str()).collect(),
+        capture_url: url,
+        script_url: format!("{url}{}", Capture::SCRIPT),
     }
 }
 

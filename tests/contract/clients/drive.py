@@ -58,6 +58,7 @@ from messaging_client.api.settings import (
     add_custom_attribute_value,
     create_custom_attribute,
     get_custom_attribute,
+    get_lead_capture,
     get_onboarding,
     get_opt_out_keywords,
     list_brands,
@@ -65,9 +66,11 @@ from messaging_client.api.settings import (
     list_lines,
     rename_custom_attribute_value,
     reset_opt_out_keywords,
+    rotate_lead_capture_key,
     set_onboarding,
     set_opt_out_keywords,
     update_custom_attribute,
+    update_lead_capture,
 )
 from messaging_client.api.templates import get_template, list_templates, preview_template
 from messaging_client.api.users import (
@@ -146,6 +149,8 @@ from messaging_client.models import (
     GetLeadScriptScript,
     InternalByEmail,
     InternalUser,
+    LeadCapture,
+    LeadCaptureUpdate,
     LeadPage,
     LeadRecord,
     LeadRecordConsentStatus,
@@ -347,6 +352,15 @@ def main() -> None:
     assert not parsed("setOptOutKeywords", set_words, 200, OptOutKeywords).is_default
     parsed("resetOptOutKeywords", reset_opt_out_keywords.sync_detailed(workspace, client=client), 204, object)
 
+    shown_capture = get_lead_capture.sync_detailed(workspace, client=client)
+    capturing = parsed("getLeadCapture", shown_capture, 200, LeadCapture)
+    stricter = LeadCaptureUpdate(threshold=capturing.threshold)
+    kept_capture = update_lead_capture.sync_detailed(workspace, client=client, body=stricter, if_match=shown_capture.headers["ETag"])
+    assert parsed("updateLeadCapture", kept_capture, 200, LeadCapture).capture_key == capturing.capture_key
+    rekeyed = rotate_lead_capture_key.sync_detailed(workspace, client=client)
+    capture_key = parsed("rotateLeadCaptureKey", rekeyed, 200, LeadCapture).capture_key
+    assert capture_key and capture_key != capturing.capture_key
+
     present = get_onboarding.sync_detailed(workspace, client=client)
     onboarding = parsed("getOnboarding", present, 200, Onboarding)
     same = OnboardingUpdate(onboarding.override, onboarding.sequence)
@@ -475,7 +489,7 @@ def main() -> None:
 
     lead = CampaignLeadRequest(
         workspace_id=workspace,
-        capture_key=stack["captureKey"],
+        capture_key=capture_key,
         cellphone=stack["cellphone"],
         landing_uri=f"{stack['origin']}/spring",
         consent=CampaignLeadRequestConsent(ConsentStatus.GRANTED),

@@ -123,6 +123,18 @@ async function main(): Promise<void> {
   if (printed("setOptOutKeywords", ownWords, 200).isDefault) throw new Error("own keywords are expected");
   printed("resetOptOutKeywords", await client.DELETE(KEYWORDS, { params: { path: workspace } }), 204);
 
+  const CAPTURE = "/service/api/v1/workspaces/{workspaceId}/settings/capture" as const;
+  const shownCapture = await client.GET(CAPTURE, { params: { path: workspace } });
+  const capturing = printed("getLeadCapture", shownCapture, 200);
+  const keptCapture = await client.PATCH(CAPTURE, {
+    params: { path: workspace, header: { "If-Match": shownCapture.response.headers.get("ETag") ?? "" } },
+    body: { threshold: capturing.threshold },
+  });
+  if (printed("updateLeadCapture", keptCapture, 200).captureKey !== capturing.captureKey) throw new Error("the same key is expected");
+  const rekeyed = await client.POST(`${CAPTURE}/rotate-key`, { params: { path: workspace } });
+  const captureKey = printed("rotateLeadCaptureKey", rekeyed, 200).captureKey ?? "";
+  if (captureKey === capturing.captureKey) throw new Error("another key is expected");
+
   const ONBOARDING = "/service/api/v1/workspaces/{workspaceId}/settings/onboarding" as const;
   const shownOnboarding = await client.GET(ONBOARDING, { params: { path: workspace } });
   const onboarding: Schemas["Onboarding"] = printed("getOnboarding", shownOnboarding, 200);
@@ -342,7 +354,7 @@ async function main(): Promise<void> {
     params: { query: workspace },
     body: {
       workspaceId: stack.workspaceId,
-      captureKey: stack.captureKey,
+      captureKey,
       cellphone: stack.cellphone,
       landingUri: `${stack.origin}/spring`,
       consent: { status: "GRANTED" },
@@ -354,7 +366,7 @@ async function main(): Promise<void> {
     params: { query: workspace },
     body: {
       workspaceId: stack.workspaceId,
-      captureKey: stack.captureKey,
+      captureKey,
       cellphone: stack.refusedCellphone,
       landingUri: `${stack.origin}/spring`,
       consent: { status: "GRANTED" },

@@ -98,6 +98,16 @@ async function main(): Promise<void> {
   if (printed("setOptOutKeywords", ownWords, 200).isDefault) throw new Error("own keywords are expected");
   printed("resetOptOutKeywords", await api.resetOptOutKeywords({ client, path: workspace }), 204);
 
+  const shownCapture = await api.getLeadCapture({ client, path: workspace });
+  const capturing = printed("getLeadCapture", shownCapture, 200);
+  const captureTag = shownCapture.response.headers.get("ETag") ?? "";
+  const threshold = { threshold: capturing.threshold };
+  const keptCapture = await api.updateLeadCapture({ client, path: workspace, headers: { "If-Match": captureTag }, body: threshold });
+  if (printed("updateLeadCapture", keptCapture, 200).captureKey !== capturing.captureKey) throw new Error("the same key is expected");
+  const rekeyed = printed("rotateLeadCaptureKey", await api.rotateLeadCaptureKey({ client, path: workspace }), 200);
+  const captureKey = rekeyed.captureKey ?? "";
+  if (captureKey === capturing.captureKey) throw new Error("another key is expected");
+
   const shownOnboarding = await api.getOnboarding({ client, path: workspace });
   const onboarding = printed("getOnboarding", shownOnboarding, 200);
   const onboardingTag = shownOnboarding.response.headers.get("ETag") ?? "";
@@ -266,7 +276,7 @@ async function main(): Promise<void> {
     query: workspace,
     body: {
       workspaceId: stack.workspaceId,
-      captureKey: stack.captureKey,
+      captureKey,
       cellphone: stack.cellphone,
       landingUri: `${stack.origin}/spring`,
       consent: { status: "GRANTED" },
@@ -279,7 +289,7 @@ async function main(): Promise<void> {
     query: workspace,
     body: {
       workspaceId: stack.workspaceId,
-      captureKey: stack.captureKey,
+      captureKey,
       cellphone: stack.refusedCellphone,
       landingUri: `${stack.origin}/spring`,
       consent: { status: "GRANTED" },

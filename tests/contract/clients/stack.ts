@@ -10,7 +10,6 @@ interface Stack {
   email: string;
   cellphone: string;
   refusedCellphone: string;
-  captureKey: string;
   origin: string;
 }
 

@@ -12,6 +12,7 @@ use runtime::metrics::ApiFunction;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::imports::Zeros;
 use crate::request::Parts;
 
 /// The routes: a letter begins the first line of an input, and selects the event that the request changes.
@@ -96,7 +97,10 @@ impl Bench {
     async fn answered(&self, file: &str, request: &ApiRequest) -> Response<Body> {
         let api = &self.messages.api;
         match file.split('-').next().unwrap() {
-            "attributes" => attributes::handle(api, request).await,
+            "attributes" => {
+                let capturing = attributes::Capturing { url: "https://capture.example.com", random: &Zeros };
+                attributes::handle(api, &capturing, request).await
+            }
             "contacts" => contacts::handle(api, request).await,
             "conversations" => conversations::handle(api, Duration::from_secs(120), request).await,
             "files" => files::handle(api, &self.bucket.bucket(), request).await,

@@ -120,8 +120,8 @@ fn bench() -> Bench {
     Bench { runtime, store, streams, media, failures: TestFailures::default().bucket() }
 }
 
-/// No import needs randomness.
-struct Zeros;
+/// For what needs no randomness.
+pub(crate) struct Zeros;
 
 impl Randomness for Zeros {
     fn fill(&self, bytes: &mut [u8]) {

@@ -25,9 +25,10 @@ use domain::{
 use edge::Api;
 use runtime::Metrics;
 use runtime::metrics::{ApiFunction, Dimension};
+use serde_json::json;
 use store::{
     Created, EndpointCreated, LeadAccepted, LeadOpening, LineCreated, MediaCreated, MessageStored,
-    NewEndpoint, NewMessage, Opened, SettingCreated, TemplateCreated, TemplateOwner,
+    NewEndpoint, NewMessage, Opened, SettingCreated, Table, TemplateCreated, TemplateOwner,
 };
 
 use crate::{GatewayEvent, TestClock, TestDb};
@@ -596,13 +597,33 @@ impl World {
             enabled: true,
             origins: vec![done(WebOrigin::parse(Self::PAGE))],
             brand: Some(done(BrandId::parse(Self::BRAND))),
+            has_secret: true,
             ..Capture::new(workspace, key, store.now())
         };
         change(&mut capture);
         let (seen, _) = self.settings(workspace).await;
-        assert!(done(store.create_capture(&seen, &capture).await));
-        done(store.set_captcha_secret(workspace, &Secret::new(Self::CAPTCHA_SECRET)).await);
+        let secret = Secret::new(Self::CAPTCHA_SECRET);
+        assert!(done(store.save_capture(&seen, (&capture, Some(&secret)), &[], operator()).await));
         capture
+    }
+
+    /// Changes the settings of lead capture, whose version must be the next one.
+    pub async fn save_capture(&self, next: &Capture) {
+        let store = self.db.store();
+        let (seen, _) = self.settings(next.workspace_id).await;
+        assert!(done(store.save_capture(&seen, (next, None), &[], operator()).await));
+    }
+
+    /// Replaces the captcha secret past the service.
+    pub fn set_captcha_secret(&self, workspace: WorkspaceId, secret: &str) {
+        let row = json!({
+            "pk": {"S": format!("{workspace}#K")},
+            "sk": {"S": "S"},
+            "kind": {"S": "captchaSecret"},
+            "sv": {"N": "1"},
+            "secret": {"S": secret},
+        });
+        self.db.put_row(Table::Secrets, &row);
     }
 
     /// Accepts a lead with this phone number and a captcha token that no other lead uses. `change` adjusts it before it

@@ -210,7 +210,12 @@ impl Simulation {
                 }
                 "contacts" => contacts::handle(&machine.contacts, &request).await,
                 "messages" => messages::handle(&machine.messages, &request).await,
-                "attributes" => attributes::handle(&machine.attributes, &request).await,
+                "attributes" => {
+                    let random = machine.desk.console().random;
+                    let url = "https://capture.example.com";
+                    let capturing = attributes::Capturing { url, random: &*random };
+                    attributes::handle(&machine.attributes, &capturing, &request).await
+                }
                 "users" => users::handle(&machine.users, &request).await,
                 "files" => files::handle(&machine.files, &machine.bucket, &request).await,
                 other => panic!("no function {other}"),

@@ -2,17 +2,16 @@
 
 use std::path::PathBuf;
 
+use admin::JudgedCapture;
 use clap::{Args, Subcommand};
 use domain::lead::captcha::Threshold;
-use domain::lead::capture::{CaptureChange, CaptureKnown};
+use domain::lead::capture::{CaptureChange, OriginsChange};
 use domain::settings::template::{ContactField, Source};
-use domain::{BrandId, Capture, CaptureKey, Lines, Secret, Template, TemplateId, WebOrigin, Workspace};
-use futures::try_join;
+use domain::{BrandId, Capture, CaptureKey, Secret, Template, TemplateId, WebOrigin, WorkspaceId};
 
 use crate::arguments::{InWorkspace, patch, secret_text};
-use crate::changed::{Decision, changed};
 use crate::output::{Output, Report};
-use crate::refusal::{Named, unfit};
+use crate::refusal::unfit;
 use crate::view::View;
 use crate::{Console, Refusal, Result};
 
@@ -109,38 +108,42 @@ impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<Report> {
         Ok(match self {
             Self::Enable { within, settings } => {
-                let secret = settings.secret.read(output)?;
-                let change = settings.change(Some(true), Removals::default());
-                change_settings(console, &within, &change, secret).await?
+                let change = settings.change(Some(true), Removals::default(), output)?;
+                change_settings(console, &within, change).await?
             }
             Self::Set { within, settings, removals } => {
-                let secret = settings.secret.read(output)?;
-                let change = settings.change(None, removals);
-                change_settings(console, &within, &change, secret).await?
+                let change = settings.change(None, removals, output)?;
+                change_settings(console, &within, change).await?
             }
-            Self::Disable(within) => disable(console, &within).await?.into(),
-            Self::Show(within) => {
-                let (around, capture) = Around::set_up(console, &within).await?;
-                around.view(&capture, console).await?.into()
+            Self::Disable(within) => {
+                let (workspace, _) = set_up(console, &within).await?;
+                let change = CaptureChange { enabled: Some(false), ..CaptureChange::default() };
+                view(&update(console, workspace, &change).await?).into()
             }
+            Self::Show(within) => view(&set_up(console, &within).await?.1).into(),
             Self::RotateKey(within) => rotate_key(console, &within).await?,
         })
     }
 }
 
 impl Settings {
-    fn change(self, enabled: Option<bool>, removals: Removals) -> CaptureChange {
-        CaptureChange {
+    fn change(
+        self,
+        enabled: Option<bool>,
+        removals: Removals,
+        output: &mut Output<'_>,
+    ) -> Result<CaptureChange> {
+        Ok(CaptureChange {
             enabled,
-            add_origins: self.origins,
-            remove_origins: removals.remove_origins,
+            origins: OriginsChange::Amend { add: self.origins, remove: removals.remove_origins },
             brand: patch(self.brand, removals.no_brand),
             template: patch(self.template, removals.no_template),
             threshold: self.threshold,
             daily_cap: patch(self.daily_cap, removals.no_daily_cap),
             phone_cap: patch(self.phone_cap, removals.no_phone_cap),
             rate: self.rate,
-        }
+            secret: self.secret.read(output)?,
+        })
     }
 }
 
@@ -151,101 +154,31 @@ impl CaptchaSecret {
     }
 }
 
-/// The lead capture settings and everything that their validation needs.
-struct Around {
-    workspace: Workspace,
-    capture: Option<Capture>,
-    has_secret: bool,
-    lines: Lines,
+/// The settings of a workspace whose lead capture is set up.
+async fn set_up(console: &Console, within: &InWorkspace) -> Result<(WorkspaceId, JudgedCapture)> {
+    let workspace = console.workspace(within).await?.id;
+    let judged = admin::capture::<Refusal>(&console.store, workspace).await?;
+    Ok((workspace, judged.ok_or(Refusal::NoCapture)?))
 }
 
-impl Around {
-    async fn read(console: &Console, within: &InWorkspace) -> Result<Self> {
-        let workspace = console.workspace(within).await?;
-        let id = workspace.id;
-        let store = &console.store;
-        let (capture, secret, lines) =
-            try_join!(store.capture(id), store.captcha_secret(id), store.lines(id))?;
-        let lines = Lines { default: workspace.default_line.clone(), ..lines };
-        Ok(Self { workspace, capture, has_secret: secret.is_some(), lines })
-    }
-
-    /// Refuses a workspace whose lead capture is not set up.
-    async fn set_up(console: &Console, within: &InWorkspace) -> Result<(Self, Capture)> {
-        let around = Self::read(console, within).await?;
-        let capture = around.capture.clone().ok_or(Refusal::NoCapture)?;
-        Ok((around, capture))
-    }
-
-    async fn template(&self, capture: &Capture, console: &Console) -> Result<Option<Template>> {
-        let Some(id) = capture.template else { return Ok(None) };
-        Ok(console.store.templates(self.workspace.id, &[id]).await?.remove(&id))
-    }
-
-    fn known<'a>(&'a self, template: Option<&'a Template>) -> CaptureKnown<'a> {
-        CaptureKnown { has_secret: self.has_secret, lines: &self.lines, template }
-    }
-
-    async fn view(&self, capture: &Capture, console: &Console) -> Result<View> {
-        let template = self.template(capture, console).await?;
-        Ok(view(capture, &self.known(template.as_ref())))
-    }
+async fn update(console: &Console, workspace: WorkspaceId, change: &CaptureChange) -> Result<JudgedCapture> {
+    let key = CaptureKey::from_entropy(console.numbers());
+    console.admin(workspace).await?.update_capture(change, &key).await
 }
 
-/// Writes the changed settings. Enabled lead capture must be complete. Disabled lead capture may be incomplete, but a given
-/// brand or template must exist.
+/// Writes the changed settings. A repeated command changes nothing, so a secret that is stored already is no change.
 async fn change_settings(
     console: &Console,
     within: &InWorkspace,
-    change: &CaptureChange,
-    secret: Option<Secret>,
+    mut change: CaptureChange,
 ) -> Result<Report> {
-    let store = &console.store;
-    let read = async || {
-        let mut around = Around::read(console, within).await?;
-        around.has_secret |= secret.is_some();
-        let next = match &around.capture {
-            Some(capture) => capture.changed(change, store.now())?.unwrap_or_else(|| capture.clone()),
-            None => {
-                Capture::new(around.workspace.id, CaptureKey::from_entropy(console.numbers()), store.now())
-                    .with(change)?
-            }
-        };
-        let template = around.template(&next, console).await?;
-        Ok((around, next, template))
-    };
-    let decide = |(around, next, template): &(Around, Capture, Option<Template>)| {
-        let known = around.known(template.as_ref());
-        check(change, next, &known)?;
-        Ok(Decision::Changed((view(next, &known), template.as_ref().and_then(asked_of_visitors))))
-    };
-    let write = async |(around, next, _): &(Around, Capture, Option<Template>), _: &_| {
-        // Write the secret first, so that enabled lead capture always has one.
-        if let Some(secret) = &secret {
-            store.set_captcha_secret(around.workspace.id, secret).await?;
-        }
-        match &around.capture {
-            Some(capture) if capture == next => Ok(true),
-            Some(_) => store.change_capture(&around.workspace, next).await,
-            None => store.create_capture(&around.workspace, next).await,
-        }
-    };
-    let (view, remark) = changed(read, decide, write).await?;
-    Ok(Report::from(view).remarks(remark))
-}
-
-fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Result {
-    if let (Some(id), None) = (change.template.as_set(), known.template) {
-        return Err(Named::Template.unknown(*id));
+    let workspace = console.workspace(within).await?.id;
+    if change.secret.is_some() && change.secret == console.store.captcha_secret(workspace).await? {
+        change.secret = None;
     }
-    if let Some(brand) = change.brand.as_set().filter(|brand| known.lines.brand(brand).is_none()) {
-        return Err(Named::Brand.unknown(brand.as_str()));
-    }
-    match (change.enabled, next.lacks(known)) {
-        (_, lacks) if lacks.is_empty() || !next.enabled => Ok(()),
-        (Some(_), lacks) => Err(Refusal::CannotEnable(lacks)),
-        (None, lacks) => Err(Refusal::CannotStayEnabled(lacks)),
-    }
+    let judged = update(console, workspace, &change).await?;
+    let remark = judged.template.as_ref().and_then(asked_of_visitors);
+    Ok(Report::from(view(&judged)).remarks(remark))
 }
 
 /// A remark about a template that needs a value of the contact that a visitor may not have given.
@@ -266,40 +199,22 @@ fn asked_of_visitors(template: &Template) -> Option<String> {
     })
 }
 
-async fn disable(console: &Console, within: &InWorkspace) -> Result<View> {
-    let change = CaptureChange { enabled: Some(false), ..CaptureChange::default() };
-    let disabled = |capture: &Capture| Ok(capture.changed(&change, console.store.now())?);
-    replaced(console, within, disabled).await
-}
-
 async fn rotate_key(console: &Console, within: &InWorkspace) -> Result<Report> {
+    let workspace = console.workspace(within).await?.id;
     let key = CaptureKey::from_entropy(console.numbers());
-    let rekeyed = |capture: &Capture| Ok(Some(capture.rekeyed(key.clone(), console.store.now())));
-    let view = replaced(console, within, rekeyed).await?;
-    Ok(Report::from(view).remark("Give the pages the new key now: leads with the previous key are refused."))
-}
-
-async fn replaced(
-    console: &Console,
-    within: &InWorkspace,
-    change: impl Fn(&Capture) -> Result<Option<Capture>>,
-) -> Result<View> {
-    let capture = changed(
-        async || Around::set_up(console, within).await,
-        |(_, capture)| Ok(Decision::of(capture, change(capture)?)),
-        async |_, next| console.store.replace_capture(next).await,
-    );
-    let capture = capture.await?;
-    Around::read(console, within).await?.view(&capture, console).await
+    let judged = console.admin(workspace).await?.rotate_capture_key(&key).await?;
+    let report = Report::from(view(&judged));
+    Ok(report.remark("Give the pages the new key now: leads with the previous key are refused."))
 }
 
 /// The lead capture settings, without the captcha secret.
-fn view(capture: &Capture, known: &CaptureKnown<'_>) -> View {
+fn view(judged: &JudgedCapture) -> View {
+    let capture = &judged.capture;
     let burst = Capture::quota(Some(capture)).burst;
     let origins: Vec<&str> = capture.origins.iter().map(WebOrigin::as_str).collect();
     // The service could not write to leads of these brands: the brand has no line, or the template is not approved for
     // the line's account.
-    let unreachable: Vec<&str> = capture.unreachable(known).into_iter().map(BrandId::as_str).collect();
+    let unreachable: Vec<&str> = judged.unreachable().into_iter().map(BrandId::as_str).collect();
     View::new()
         .json("workspaceId", capture.workspace_id.to_string())
         .value("enabled", "enabled", capture.enabled)
@@ -312,7 +227,7 @@ fn view(capture: &Capture, known: &CaptureKnown<'_>) -> View {
         .value("phoneCap", "cap per number", capture.caps.per_phone)
         .json("rate", capture.rate)
         .cell("rate", format!("{}/s, {burst} at once", capture.rate))
-        .value("hasSecret", "captcha secret", known.has_secret)
+        .value("hasSecret", "captcha secret", capture.has_secret)
         .value("unreachableBrands", "unreachable brands", unreachable)
         .text("createdAt", "created", capture.created_at)
         .text("updatedAt", "updated", capture.updated_at)

@@ -16,7 +16,7 @@ use domain::usage::UsedBy;
 use domain::webhook::pace::CapTooLow;
 use domain::webhook::{ChangeRefused, RotationRefused, UrlRefused};
 use domain::{
-    BusinessAccountId, ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState,
+    BrandId, BusinessAccountId, ChannelId, ContactId, DeliveryId, EndpointId, ErasureId, JobId, LeadState,
     MergeRefusal, ProviderApp, ProviderAppId, Refused, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
@@ -421,6 +421,14 @@ impl From<admin::Refused> for Refusal {
             admin::Refused::AttributeUnfit(unfit) => Self::DefinitionChangeUnfit(unfit),
             admin::Refused::AttributeRefused(refused) => Self::DefinitionChangeRefused(refused),
             admin::Refused::UnknownOptOut(key) => Named::OptOut.unknown(key),
+            admin::Refused::NoCapture => Self::NoCapture,
+            admin::Refused::TooManyOrigins(many) => Self::TooManyOrigins(many),
+            admin::Refused::CaptureNames { template: Some(id), .. } => Named::Template.unknown(id),
+            admin::Refused::CaptureNames { template: None, brand } => {
+                Named::Brand.unknown(brand.as_ref().map_or("", BrandId::as_str))
+            }
+            admin::Refused::CaptureLacks { lacks, was_asked: true } => Self::CannotEnable(lacks),
+            admin::Refused::CaptureLacks { lacks, was_asked: false } => Self::CannotStayEnabled(lacks),
             admin::Refused::JobDone(id) => Self::JobDone(id),
         }
     }

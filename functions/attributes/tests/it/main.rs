@@ -2,10 +2,15 @@
 
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
+mod capture;
 mod changes;
 mod keywords;
 mod lines;
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use attributes::Capturing;
+use domain::secret::Randomness;
 use domain::{AttributeDefinition, AttributeType};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World, trips};
@@ -18,6 +23,19 @@ mod routes;
 struct Attributes {
     world: World,
     api: Api,
+    random: Counted,
+}
+
+/// Bytes that count up.
+#[derive(Default)]
+struct Counted(AtomicU8);
+
+impl Randomness for Counted {
+    fn fill(&self, bytes: &mut [u8]) {
+        for byte in bytes {
+            *byte = self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
 }
 
 impl Attributes {
@@ -29,11 +47,12 @@ impl Attributes {
         world.open_attribute("age", AttributeType::Number, |definition| definition.is_required = true).await;
         world.closed_attribute("plan", &["free", "paid"], |definition| definition.is_required = true).await;
         world.closed_attribute("gone", &["x"], |definition| definition.deleted_at = Some(now)).await;
-        Self { api: world.api(ApiFunction::Attributes), world }
+        Self { api: world.api(ApiFunction::Attributes), random: Counted::default(), world }
     }
 
     async fn send(&self, event: GatewayEvent) -> Answer {
-        attributes::handle(&self.api, &ApiRequest::new(event.request())).await.into()
+        let capturing = Capturing { url: "https://capture.example.com", random: &self.random };
+        attributes::handle(&self.api, &capturing, &ApiRequest::new(event.request())).await.into()
     }
 
     /// The entries of the audit log by keys, oldest first: action, subject and fields.

@@ -8,7 +8,7 @@ use harness::{assert_described, assert_routed};
 
 use crate::{Attributes, code};
 
-const FILES: [&str; 13] = [
+const FILES: [&str; 16] = [
     "list",
     "create",
     "get",
@@ -20,6 +20,9 @@ const FILES: [&str; 13] = [
     "keywords",
     "set-keywords",
     "reset-keywords",
+    "capture",
+    "update-capture",
+    "rotate-capture-key",
     "onboarding",
     "set-onboarding",
 ];

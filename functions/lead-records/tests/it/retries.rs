@@ -74,7 +74,7 @@ async fn each_lead_is_judged_by_itself() {
     assert_eq!(f.retry_page(&twice).await.json["retried"], names(&[&unknown]));
     let capture = store.capture(workspace).await.unwrap().unwrap();
     let disabled = domain::Capture { enabled: false, version: capture.version + 1, ..capture };
-    assert!(store.replace_capture(&disabled).await.unwrap());
+    f.world.save_capture(&disabled).await;
     let done = f.retry_page(&body).await.json;
     let reason = json!([{"id": failed[0].id.to_string(), "reason": "CAPTURE_DISABLED"}]);
     assert_eq!((&done["retried"], &done["refused"]), (&json!([]), &reason));

@@ -76,7 +76,7 @@ async fn each_refusal_names_the_state_and_the_reason_and_changes_nothing() {
     }
     let capture = store.capture(workspace).await.unwrap().unwrap();
     let disabled = domain::Capture { enabled: false, version: capture.version + 1, ..capture };
-    assert!(store.replace_capture(&disabled).await.unwrap());
+    f.world.save_capture(&disabled).await;
     refused(&failed, &twice, "CAPTURE_DISABLED").await;
     assert_eq!((f.audit().await, f.queued()), (vec![], vec![]));
 }

@@ -123,7 +123,7 @@ impl Sender {
         let mut capture = self.store().capture(self.world.workspace).await.unwrap().unwrap();
         change(&mut capture);
         capture.version += 1;
-        assert!(self.store().replace_capture(&capture).await.unwrap());
+        self.world.save_capture(&capture).await;
     }
 
     /// Runs the function for a lead; the queue message must not fail.

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use domain::Timestamp;
 use domain::lead::captcha::{CaptchaAnswer as Solution, Threshold};
-use domain::{Secret, Timestamp};
 use harness::World;
 use leads::Leads;
 use leads::captcha::{Client, Unreachable};
@@ -84,9 +84,9 @@ async fn the_same_request_is_accepted_after_an_unavailable_captcha() {
 async fn a_secret_is_remembered_for_five_minutes() {
     let site = Site::start().await;
     let asked = || site.captcha().asked.borrow().last().unwrap().0.clone();
-    let (store, clock) = (site.world.db.store(), site.world.db.clock());
+    let clock = site.world.db.clock();
     site.accepted(&site.visitor(1)).await;
-    store.set_captcha_secret(site.world.workspace, &Secret::new("rotated")).await.unwrap();
+    site.world.set_captcha_secret(site.world.workspace, "rotated");
     clock.advance(Duration::from_secs(299));
     site.accepted(&site.visitor(2)).await;
     assert_eq!(asked(), World::CAPTCHA_SECRET);
@@ -99,8 +99,7 @@ async fn a_secret_is_remembered_for_five_minutes() {
 async fn a_secret_that_the_provider_refuses_is_read_again() {
     let site = Site::start().await;
     site.accepted(&site.visitor(1)).await;
-    let store = site.world.db.store();
-    store.set_captcha_secret(site.world.workspace, &Secret::new("rotated")).await.unwrap();
+    site.world.set_captcha_secret(site.world.workspace, "rotated");
     for code in ["invalid-input-secret", "missing-input-secret"] {
         site.captcha().refuses(code);
         assert_eq!(site.post(&site.visitor(2)).await.status, 500);
@@ -116,8 +115,7 @@ async fn a_secret_that_the_provider_refuses_is_read_again() {
 async fn each_workspace_has_a_secret_of_its_own() {
     let site = Site::start().await;
     let other = site.other(World::PAGE).await;
-    let store = site.world.db.store();
-    store.set_captcha_secret(other.workspace_id, &Secret::new("theirs")).await.unwrap();
+    site.world.set_captcha_secret(other.workspace_id, "theirs");
     site.accepted(&site.body()).await;
     assert_eq!(site.send(site.event(&site.body_of(&other)).query(&[])).await.status, 202);
     site.accepted(&site.visitor(1)).await;
@@ -130,10 +128,10 @@ async fn each_workspace_has_a_secret_of_its_own() {
 async fn leads_are_accepted_with_the_real_client() {
     let site = Site::start().await;
     let provider = Captcha::start(0).await.unwrap();
-    let (store, workspace) = (site.world.db.store(), site.world.workspace);
+    let workspace = site.world.workspace;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     site.world.db.clock().set(Timestamp::from_millis(i64::try_from(now.as_millis()).unwrap()));
-    store.set_captcha_secret(workspace, &Secret::new("secret-for-www.example.com")).await.unwrap();
+    site.world.set_captcha_secret(workspace, "secret-for-www.example.com");
     let leads = Leads {
         store: site.world.db.store_of("leads"),
         quotas: leads::Quotas::new(site.world.db.store_of("leads")),
@@ -167,10 +165,10 @@ async fn leads_are_accepted_with_the_real_client() {
     }
     assert_eq!(site.rows("lead"), 2);
 
-    store.set_captcha_secret(workspace, &Secret::new("wrong")).await.unwrap();
+    site.world.set_captcha_secret(workspace, "wrong");
     site.world.db.clock().advance(Duration::from_secs(5 * 60));
     assert_eq!(post(13, "pass-13").await.status, 500);
     drop(provider);
-    store.set_captcha_secret(workspace, &Secret::new("secret-for-www.example.com")).await.unwrap();
+    site.world.set_captcha_secret(workspace, "secret-for-www.example.com");
     assert_eq!(post(14, "pass-14").await.status, 422, "no provider listens");
 }

@@ -210,7 +210,7 @@ impl Site {
     pub(crate) async fn change(&mut self, change: impl FnOnce(&mut Capture)) {
         change(&mut self.capture);
         self.capture.version += 1;
-        assert!(self.world.db.store().replace_capture(&self.capture).await.unwrap());
+        self.world.save_capture(&self.capture).await;
     }
 
     /// Removes a lead's row.

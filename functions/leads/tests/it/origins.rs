@@ -242,8 +242,7 @@ async fn a_missing_captcha_secret_is_a_server_error_and_is_not_cached() {
     let answer = site.post(&site.body()).await;
     assert_eq!((answer.status, readable_by(&answer)), (500, Some(World::PAGE)));
     assert!(site.captcha().asked.borrow().is_empty());
-    let secret = domain::Secret::new(World::CAPTCHA_SECRET);
-    site.world.db.store().set_captcha_secret(site.world.workspace, &secret).await.unwrap();
+    site.world.set_captcha_secret(site.world.workspace, World::CAPTCHA_SECRET);
     assert_eq!(site.post(&site.body()).await.status, 202);
 }
 

@@ -55,7 +55,9 @@ fn openapi_yaml_lists_every_script_and_the_page_for_owners_names_the_last_one() 
 
     let page = include_str!("../../../../docs/lead-capture.md");
     let snippet = page.split("```html").nth(1).unwrap().split("```").next().unwrap();
-    assert!(snippet.contains(&format!("/api/v1/leadscout/scripts/{}'", names[names.len() - 1])));
+    let newest = format!("/api/v1/leadscout/scripts/{}", names[names.len() - 1]);
+    assert!(snippet.contains(&format!("{newest}'")));
+    assert_eq!(domain::Capture::SCRIPT, newest, "the settings of lead capture name it too");
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ impl Sender {
         let mut capture = self.store().capture(self.world.workspace).await.unwrap().unwrap();
         change(&mut capture);
         capture.version += 1;
-        assert!(self.store().replace_capture(&capture).await.unwrap());
+        self.world.save_capture(&capture).await;
     }
 
     /// Sends the message of the lead. Returns the status and the error of its part.

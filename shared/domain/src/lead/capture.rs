@@ -39,6 +39,8 @@ pub struct Capture {
     pub caps: LeadCaps,
     /// The requests per second that the pages may send on average, 1 to [`Capture::MAX_RATE`].
     pub rate: u32,
+    /// Whether a captcha secret is stored.
+    pub has_secret: bool,
     /// When the settings were created.
     pub created_at: Timestamp,
     /// When the settings last changed.
@@ -63,6 +65,8 @@ impl Capture {
     pub const RATE: u32 = 10;
     /// The greatest number of requests per second.
     pub const MAX_RATE: u32 = RateLimit::MAX_PER_SECOND;
+    /// The path of the newest script for pages, below the URL of the lead capture API.
+    pub const SCRIPT: &str = "/api/v1/leadscout/scripts/lead-capture-2.js";
     /// A page may be advertised at once to many people, so a full bucket holds the requests of ten seconds.
     const BURST_SECONDS: u32 = 10;
 
@@ -78,6 +82,7 @@ impl Capture {
             threshold: Threshold::default(),
             caps: LeadCaps::default(),
             rate: Self::RATE,
+            has_secret: false,
             created_at: now,
             updated_at: now,
             version: 1,
@@ -146,15 +151,9 @@ impl Capture {
         if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: "^[!-~]{1,512}$", form }) }
     }
 
-    /// The settings with this change. Origins are removed first and then added.
+    /// The settings with this change.
     pub fn with(&self, change: &CaptureChange) -> Result<Self, TooManyOrigins> {
-        let stays = |origin: &&WebOrigin| !change.remove_origins.contains(origin);
-        let mut origins: Vec<WebOrigin> = self.origins.iter().filter(stays).cloned().collect();
-        for origin in &change.add_origins {
-            if !origins.contains(origin) {
-                origins.push(origin.clone());
-            }
-        }
+        let origins = change.origins.applied_to(&self.origins);
         if origins.len() > Self::MAX_ORIGINS {
             return Err(TooManyOrigins);
         }
@@ -169,14 +168,33 @@ impl Capture {
                 per_phone: change.phone_cap.applied_to(&self.caps.per_phone),
             },
             rate: change.rate.unwrap_or(self.rate),
+            has_secret: self.has_secret || change.secret.is_some(),
             ..self.clone()
         })
     }
 
-    /// The next version with this change. `None` if the change has no effect.
+    /// The next version with this change. `None` if the change has no effect. A secret always has one: nobody compares it with
+    /// the stored one.
     pub fn changed(&self, change: &CaptureChange, now: Timestamp) -> Result<Option<Self>, TooManyOrigins> {
         let next = self.with(change)?;
-        Ok((next != *self).then(|| next.succeeding(now)))
+        Ok((next != *self || change.secret.is_some()).then(|| next.succeeding(now)))
+    }
+
+    /// The names of the fields in which the next settings differ, as requests name them. Whether the captcha secret was replaced
+    /// cannot be seen from the settings.
+    pub fn differences(&self, next: &Self) -> Vec<&'static str> {
+        let fields = [
+            ("enabled", self.enabled != next.enabled),
+            ("captureKey", self.key != next.key),
+            ("origins", self.origins != next.origins),
+            ("brandId", self.brand != next.brand),
+            ("leadTemplateId", self.template != next.template),
+            ("threshold", self.threshold != next.threshold),
+            ("dailyCap", self.caps.daily != next.caps.daily),
+            ("phoneCap", self.caps.per_phone != next.caps.per_phone),
+            ("rate", self.rate != next.rate),
+        ];
+        fields.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
 
     /// The next version with a new key. The service rejects pages that still send the old key.
@@ -193,7 +211,7 @@ impl Capture {
     /// the workspace must be usable.
     pub fn lacks(&self, known: &CaptureKnown<'_>) -> Vec<Lack> {
         let mut lacks = vec![];
-        if !known.has_secret {
+        if !self.has_secret {
             lacks.push(Lack::Secret);
         }
         if self.origins.is_empty() {
@@ -232,10 +250,8 @@ impl Capture {
 pub struct CaptureChange {
     /// Whether leads are accepted.
     pub enabled: Option<bool>,
-    /// Origins to add.
-    pub add_origins: Vec<WebOrigin>,
-    /// Origins to remove.
-    pub remove_origins: Vec<WebOrigin>,
+    /// The origins.
+    pub origins: OriginsChange,
     /// The brand of leads that have none.
     pub brand: Patch<BrandId>,
     /// The template of the first message.
@@ -248,6 +264,47 @@ pub struct CaptureChange {
     pub phone_cap: Patch<u32>,
     /// The requests per second.
     pub rate: Option<u32>,
+    /// The secret for the captcha provider.
+    pub secret: Option<Secret>,
+}
+
+/// A change to the origins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OriginsChange {
+    /// Some are removed, then some are added.
+    Amend {
+        /// Origins to add.
+        add: Vec<WebOrigin>,
+        /// Origins to remove.
+        remove: Vec<WebOrigin>,
+    },
+    /// These replace all.
+    Replace(Vec<WebOrigin>),
+}
+
+impl Default for OriginsChange {
+    fn default() -> Self {
+        Self::Amend { add: vec![], remove: vec![] }
+    }
+}
+
+impl OriginsChange {
+    /// The origins after the change, without duplicates.
+    fn applied_to(&self, current: &[WebOrigin]) -> Vec<WebOrigin> {
+        let (mut origins, more): (Vec<WebOrigin>, _) = match self {
+            Self::Amend { add, remove } => {
+                let stays = |origin: &&WebOrigin| !remove.contains(origin);
+                (current.iter().filter(stays).cloned().collect(), add)
+            }
+            Self::Replace(all) => (vec![], all),
+        };
+        for origin in more {
+            if !origins.contains(origin) {
+                origins.push(origin.clone());
+            }
+        }
+        origins
+    }
 }
 
 /// The settings would have more than [`Capture::MAX_ORIGINS`] origins.
@@ -258,8 +315,6 @@ pub struct TooManyOrigins;
 /// The data that decides whether the settings can be enabled.
 #[derive(Clone, Copy, Debug)]
 pub struct CaptureKnown<'a> {
-    /// Whether a captcha secret is stored.
-    pub has_secret: bool,
     /// The workspace's lines and brands.
     pub lines: &'a Lines,
     /// The settings' template, if it exists.
@@ -319,6 +374,23 @@ pub enum Lack {
     /// There is no default brand, and no brand of the workspace is usable.
     #[error("no brand of the workspace has a line with an account for which the template is approved")]
     Brand,
+}
+
+impl Lack {
+    /// What is missing, as one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Secret => "CAPTCHA_SECRET",
+            Self::Origins => "ORIGINS",
+            Self::Template => "TEMPLATE",
+            Self::UnknownTemplate(_) => "UNKNOWN_TEMPLATE",
+            Self::CallerValues(_) => "CALLER_VALUES",
+            Self::UnknownBrand(_) => "UNKNOWN_BRAND",
+            Self::Line(_) => "LINE",
+            Self::Approval { .. } => "APPROVAL",
+            Self::Brand => "BRAND",
+        }
+    }
 }
 
 /// Why a lead is rejected. Only logs contain the reason; the response does not.

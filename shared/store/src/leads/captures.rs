@@ -5,13 +5,13 @@ use std::sync::Arc;
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::LeadCaps;
 use domain::{
-    BrandId, Capture, CaptureKey, Lines, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId,
-    WorkspaceState,
+    AuditAction, Author, BrandId, Capture, CaptureKey, Lines, Secret, TemplateId, Timestamp, WebOrigin,
+    Workspace, WorkspaceId, WorkspaceState,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields::{self, stored};
-use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::item::row;
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::Write;
@@ -72,24 +72,38 @@ impl Store {
         })
     }
 
-    /// Stores new settings, whose brand and template exist in the workspace as `seen`. Returns `false` if there
-    /// are settings already, or if the workspace has changed since. One round trip.
-    pub async fn create_capture(&self, seen: &Workspace, capture: &Capture) -> Result<bool, StoreError> {
-        let put = Write::put(Table::Workspaces, capture_row(capture)?).when_absent();
-        self.all_or_none([self.bump_version(seen), put]).await
+    /// Stores new settings or their next version, whose brand and template exist in the workspace as `seen`, with a captcha
+    /// secret if there is a new one. Returns `false` if the settings or the workspace have changed since. One round trip, 6 write
+    /// units; 2 more with a secret.
+    pub async fn save_capture(
+        &self,
+        seen: &Workspace,
+        (next, secret): (&Capture, Option<&Secret>),
+        fields: &[&str],
+        by: &Author,
+    ) -> Result<bool, StoreError> {
+        let of = next.workspace_id;
+        let mut writes = vec![
+            self.bump_version(seen),
+            capture_write(next)?,
+            self.audit(by, of, AuditAction::CaptureUpdate, of, fields)?,
+        ];
+        if let Some(secret) = secret {
+            let secret = SecretRow { secret: secret.clone() };
+            let row = row(keys::capture_secret(of), "captchaSecret", &secret)?;
+            writes.push(Write::put(Table::Secrets, row));
+        }
+        let is_done = self.all_or_none(writes).await?;
+        self.forget_captcha_secret(of);
+        Ok(is_done)
     }
 
-    /// Replaces the settings by their next version, whose brand and template exist in the workspace as `seen`.
-    /// Returns `false` if the settings or the workspace have changed since. One round trip.
-    pub async fn change_capture(&self, seen: &Workspace, next: &Capture) -> Result<bool, StoreError> {
-        let replace = replace_write(Table::Workspaces, capture_row(next)?, next.version - 1);
-        self.all_or_none([self.bump_version(seen), replace]).await
-    }
-
-    /// Replaces the settings by their next version, which refers to nothing new. Returns `false` if the previous
-    /// version is not the current one. One round trip.
-    pub async fn replace_capture(&self, next: &Capture) -> Result<bool, StoreError> {
-        self.put_next(Table::Workspaces, capture_row(next)?, next.version - 1).await
+    /// Replaces the settings by their next version, which has another key. Returns `false` if the previous version is not the
+    /// current one. One round trip, 4 write units.
+    pub async fn rekey_capture(&self, next: &Capture, by: &Author) -> Result<bool, StoreError> {
+        let of = next.workspace_id;
+        let entry = self.audit(by, of, AuditAction::CaptureRotateKey, of, &["captureKey"])?;
+        self.all_or_none([capture_write(next)?, entry]).await
     }
 
     /// The secret of the workspace's site at the captcha's provider, remembered for 5 minutes. One round trip
@@ -107,28 +121,19 @@ impl Store {
         Ok(secret)
     }
 
-    /// Removes a captcha secret from memory after the provider refused it: it may have been replaced.
+    /// Removes a captcha secret from memory, if it was replaced or if the provider refused it: it may have been replaced.
     pub fn forget_captcha_secret(&self, workspace: WorkspaceId) {
         self.memories.captcha_secrets.forget(&workspace);
     }
-
-    /// Stores a captcha secret. Processes that remember the previous one use it for up to 5 minutes more. One
-    /// round trip.
-    pub async fn set_captcha_secret(
-        &self,
-        workspace: WorkspaceId,
-        secret: &Secret,
-    ) -> Result<(), StoreError> {
-        let secret = SecretRow { secret: secret.clone() };
-        let row = row(keys::capture_secret(workspace), "captchaSecret", &secret)?;
-        self.write(Write::put(Table::Secrets, row)).await?;
-        self.forget_captcha_secret(workspace);
-        Ok(())
-    }
 }
 
-fn capture_row(capture: &Capture) -> Result<Item, StoreError> {
-    row(keys::capture(capture.workspace_id), "capture", capture)
+/// The write of these settings in place of the previous version; of version 1, in place of none.
+fn capture_write(next: &Capture) -> Result<Write, StoreError> {
+    let row = row(keys::capture(next.workspace_id), "capture", next)?;
+    Ok(match next.version {
+        1 => Write::put(Table::Workspaces, row).when_absent(),
+        version => replace_write(Table::Workspaces, row, version - 1),
+    })
 }
 
 /// `W#K` / `K`.
@@ -156,6 +161,7 @@ struct CaptureRow {
     #[serde(flatten, with = "CapsFields")]
     caps: LeadCaps,
     rate: u32,
+    has_secret: bool,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::text")]

@@ -7,10 +7,10 @@ use domain::lead::capture::LeadCaps;
 use domain::lead::{ConsentClaim, ConsentText, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::sending::PartError;
 use domain::{
-    BrandId, Capture, CaptureKey, Cellphone, LaneId, Lead, LeadId, LeadRequest, LeadState, Secret,
-    TemplateId, Timestamp, WebOrigin, Workspace,
+    AuditAction, AuditFilter, BrandId, Capture, CaptureKey, Cellphone, LaneId, Lead, LeadId, LeadRequest,
+    LeadState, Secret, TemplateId, Timestamp, WebOrigin, Workspace,
 };
-use harness::{Fault, TestClock, TestDb, trips};
+use harness::{Fault, TestClock, TestDb, World, trips};
 use serde_json::Value;
 use store::{
     LeadAccepted, LeadDuplicates, LeadOpening, LeadRecorded, LeadTraits, Lease, LeasedLead, Store,
@@ -386,13 +386,15 @@ async fn lead_capture_settings_are_replaced_only_by_their_next_version() {
     assert_eq!(store.capture(WORKSPACE).await.unwrap(), None);
     let seen = Workspace::new(WORKSPACE, "Aster", store.now()).unwrap();
     assert!(store.create_workspace(&seen).await.unwrap());
-    assert!(store.create_capture(&seen, &bare).await.unwrap());
+    let save = async |seen: &Workspace, next: &Capture| {
+        store.save_capture(seen, (next, None), &["origins"], harness::operator()).await.unwrap()
+    };
+    assert!(save(&seen, &bare).await);
     let seen = store.workspace(WORKSPACE).await.unwrap().unwrap();
-    assert!(!store.create_capture(&seen, &bare).await.unwrap(), "there are settings already");
+    assert!(!save(&seen, &bare).await, "there are settings already");
     assert_eq!(store.capture(WORKSPACE).await.unwrap(), Some(bare.clone()));
     let whole = Capture {
         enabled: true,
-        key: CaptureKey::from_entropy([8; 6]),
         origins: ["https://www.example.com", "http://[::1]:8795"]
             .map(|origin| WebOrigin::parse(origin).unwrap())
             .to_vec(),
@@ -400,36 +402,75 @@ async fn lead_capture_settings_are_replaced_only_by_their_next_version() {
         template: Some(TemplateId::generate(&**db.ids())),
         threshold: Threshold::parse("0.07").unwrap(),
         caps: LeadCaps { daily: Some(1_000_000), per_phone: Some(3) },
+        has_secret: true,
         updated_at: store.now().plus(SECOND),
         version: 2,
         ..bare.clone()
     };
     let stale = Workspace { version: seen.version - 1, ..seen.clone() };
-    assert!(!store.change_capture(&stale, &whole).await.unwrap(), "the workspace has changed");
-    assert!(store.change_capture(&seen, &whole).await.unwrap());
-    assert!(!store.replace_capture(&whole).await.unwrap(), "from a version that is no longer there");
-    assert_eq!(self::store(&db).capture(WORKSPACE).await.unwrap(), Some(whole));
+    assert!(!save(&stale, &whole).await, "the workspace has changed");
+    assert!(save(&seen, &whole).await);
+    let seen = store.workspace(WORKSPACE).await.unwrap().unwrap();
+    assert!(!save(&seen, &whole).await, "from a version that is no longer there");
+    assert_eq!(self::store(&db).capture(WORKSPACE).await.unwrap(), Some(whole.clone()));
+
+    let rekeyed = whole.rekeyed(CaptureKey::from_entropy([8; 6]), store.now());
+    let rekey = async || store.rekey_capture(&rekeyed, harness::operator()).await.unwrap();
+    assert_eq!([rekey().await, rekey().await], [true, false]);
+    assert_eq!(store.capture(WORKSPACE).await.unwrap(), Some(rekeyed.clone()));
     assert_eq!(store.capture(OTHER).await.unwrap(), None);
+
+    let log = store.audit_log(WORKSPACE, &AuditFilter::default(), 10, None).await.unwrap().items;
+    let said = log.iter().map(|entry| (entry.action, entry.fields.join(" "), entry.subject.clone()));
+    let entry = |action, fields: &str| (action, fields.to_owned(), WORKSPACE.to_string());
+    let update = || entry(AuditAction::CaptureUpdate, "origins");
+    let mut said: Vec<_> = said.collect();
+    said.sort_by_key(|(action, ..)| action.as_str());
+    assert_eq!(said, [entry(AuditAction::CaptureRotateKey, "captureKey"), update(), update()]);
+}
+
+#[tokio::test]
+async fn a_captcha_secret_is_stored_with_the_settings_or_not_at_all() {
+    let db = TestDb::start().await;
+    let store = db.store();
+    let seen = Workspace::new(WORKSPACE, "Aster", store.now()).unwrap();
+    assert!(store.create_workspace(&seen).await.unwrap());
+    let key = CaptureKey::from_entropy([7; 6]);
+    let first = Capture { has_secret: true, ..Capture::new(WORKSPACE, key, store.now()) };
+    let secret = |text: &str| Secret::new(text);
+    let save = async |seen: &Workspace, next: &Capture, secret: &Secret| {
+        store.save_capture(seen, (next, Some(secret)), &[], harness::operator()).await.unwrap()
+    };
+    let written = |calls: &[harness::Call]| calls.iter().map(|call| call.write_units).sum::<f64>();
+    db.forget_calls();
+    assert!(save(&seen, &first, &secret("first")).await);
+    assert_eq!((trips(&db.calls()), written(&db.calls())), (1, 8.0));
+    assert_eq!(store.captcha_secret(WORKSPACE).await.unwrap(), Some(secret("first")));
+    assert!(!save(&seen, &first, &secret("second")).await);
+    assert_eq!(store.captcha_secret(WORKSPACE).await.unwrap(), Some(secret("first")));
+    let seen = store.workspace(WORKSPACE).await.unwrap().unwrap();
+    assert!(save(&seen, &Capture { version: 2, ..first }, &secret("third")).await);
+    assert_eq!(store.captcha_secret(WORKSPACE).await.unwrap(), Some(secret("third")), "the process forgets");
 }
 
 #[tokio::test]
 async fn a_captcha_secret_is_remembered_for_five_minutes_but_a_missing_one_is_not() {
-    let db = TestDb::start().await;
-    let reader = store(&db);
-    assert_eq!(reader.captcha_secret(WORKSPACE).await.unwrap(), None);
-    let set =
-        async |secret: &str| db.store().set_captcha_secret(WORKSPACE, &Secret::new(secret)).await.unwrap();
-    let read = async || reader.captcha_secret(WORKSPACE).await.unwrap().unwrap().expose().to_owned();
-    set("first").await;
+    let world = World::start().await;
+    let (db, of) = (&world.db, world.workspace);
+    let reader = store(db);
+    assert_eq!(reader.captcha_secret(of).await.unwrap(), None);
+    let set = |secret: &str| world.set_captcha_secret(of, secret);
+    let read = async || reader.captcha_secret(of).await.unwrap().unwrap().expose().to_owned();
+    set("first");
     assert_eq!(read().await, "first");
-    set("second").await;
+    set("second");
     db.forget_calls();
     db.clock().advance(Duration::from_secs(299));
     assert_eq!((read().await.as_str(), db.calls().len()), ("first", 0));
     db.clock().advance(SECOND);
     assert_eq!((read().await.as_str(), db.calls().len()), ("second", 1));
-    set("third").await;
-    reader.forget_captcha_secret(WORKSPACE);
+    set("third");
+    reader.forget_captcha_secret(of);
     assert_eq!(read().await, "third");
     assert_eq!(reader.captcha_secret(OTHER).await.unwrap(), None);
 }

@@ -507,6 +507,15 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
             404,
         ),
         (
+            "lead template",
+            Method::PATCH,
+            "/settings/capture".to_owned(),
+            "/settings/capture".to_owned(),
+            Some(json!({"leadTemplateId": template})),
+            Some(json!({"leadTemplateId": random})),
+            422,
+        ),
+        (
             "template of the onboarding",
             Method::PUT,
             "/settings/onboarding".to_owned(),

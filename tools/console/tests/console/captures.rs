@@ -313,7 +313,7 @@ async fn capture_can_be_set_up_before_it_is_enabled() {
     pages.json(&["capture", "set", "--secret", "s"]).await;
     let shown = pages.json(&["capture", "show"]).await;
     assert_eq!((&shown["hasSecret"], &shown["captureKey"]), (&json!(true), &set["captureKey"]));
-    assert_eq!(pages.version().await, Some(1), "the secret must not change the version of the settings");
+    assert_eq!(pages.version().await, Some(2), "a new secret is a change of the settings");
 }
 
 #[tokio::test]

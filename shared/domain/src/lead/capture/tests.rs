@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -222,14 +223,17 @@ fn a_change_has_its_effect_once_and_a_repeated_one_none() {
     assert_eq!(capture.changed(&CaptureChange::default(), later), Ok(None));
     let change = CaptureChange {
         enabled: Some(false),
-        add_origins: vec![origin("https://a.example"), origin("https://www.example.com")],
-        remove_origins: vec![origin("https://shop.example.com:8443"), origin("https://gone.example")],
+        origins: OriginsChange::Amend {
+            add: vec![origin("https://a.example"), origin("https://www.example.com")],
+            remove: vec![origin("https://shop.example.com:8443"), origin("https://gone.example")],
+        },
         brand: Patch::Set(BrandId::parse("aster").unwrap()),
         template: Patch::Set(TemplateId::from_uuid(Uuid::from_u128(7))),
         threshold: Threshold::from_hundredths(70),
         daily_cap: Patch::Set(10),
         phone_cap: Patch::Set(2),
         rate: Some(25),
+        secret: None,
     };
     let next = capture.changed(&change, later).unwrap().unwrap();
     let expected = Capture {
@@ -246,6 +250,10 @@ fn a_change_has_its_effect_once_and_a_repeated_one_none() {
     };
     assert_eq!(next, expected);
     assert_eq!(next.changed(&change, later), Ok(None));
+    let all =
+        ["enabled", "origins", "brandId", "leadTemplateId", "threshold", "dailyCap", "phoneCap", "rate"];
+    assert_eq!(capture.differences(&next), all);
+    assert_eq!(capture.differences(&capture.rekeyed(CaptureKey::from_entropy([9; 6]), NOW)), ["captureKey"]);
     let cleared = CaptureChange {
         brand: Patch::Clear,
         daily_cap: Patch::Clear,
@@ -262,18 +270,31 @@ fn the_settings_have_at_most_twenty_origins() {
     let origins = |count: usize| {
         (0..count).map(|n| WebOrigin::parse(&format!("https://w{n}.example")).unwrap()).collect()
     };
-    let add = |count| CaptureChange { add_origins: origins(count), ..CaptureChange::default() };
+    let changed = |origins| CaptureChange { origins, ..CaptureChange::default() };
+    let add = |count| changed(OriginsChange::Amend { add: origins(count), remove: vec![] });
     let capture = Capture::new(workspace(), key(), NOW);
     let full = capture.with(&add(20)).unwrap();
     assert_eq!(capture.with(&add(21)), Err(TooManyOrigins));
     assert_eq!(full.changed(&add(20), NOW), Ok(None), "each is there once");
     assert_eq!(full.changed(&add(21), NOW), Err(TooManyOrigins));
-    let swapped = CaptureChange {
-        remove_origins: origins(1),
-        add_origins: vec![WebOrigin::parse("https://new.example").unwrap()],
-        ..CaptureChange::default()
-    };
+    let new = || vec![WebOrigin::parse("https://new.example").unwrap()];
+    let swapped = changed(OriginsChange::Amend { remove: origins(1), add: new() });
     assert_eq!(full.with(&swapped).unwrap().origins.len(), 20);
+    let twice = changed(OriginsChange::Replace([new(), new()].concat()));
+    assert_eq!(full.with(&twice).unwrap().origins, new(), "others are gone, and each is there once");
+    assert_eq!(full.changed(&changed(OriginsChange::Replace(origins(20))), NOW), Ok(None));
+    assert_eq!(full.with(&changed(OriginsChange::Replace(origins(21)))), Err(TooManyOrigins));
+    assert_eq!(full.with(&changed(OriginsChange::Replace(vec![]))).unwrap().origins, []);
+}
+
+#[test]
+fn a_secret_always_makes_a_next_version() {
+    let change = CaptureChange { secret: Some(Secret::new("s")), ..CaptureChange::default() };
+    let first = capture().changed(&change, NOW).unwrap().unwrap();
+    assert_eq!((capture().has_secret, first.has_secret, first.version), (false, true, 2));
+    let second = first.changed(&change, NOW).unwrap().unwrap();
+    assert_eq!((second.has_secret, second.version), (true, 3));
+    assert!(second.with(&CaptureChange::default()).unwrap().has_secret, "a change of others keeps it");
 }
 
 #[test]
@@ -383,10 +404,25 @@ fn all_reasons_against_enabling_are_listed() {
             vec![Lack::Secret, Lack::Origins, Lack::Template, Lack::Brand],
         ),
     ];
+    let mut said = BTreeSet::new();
     for (capture, has_secret, lines, template, expected) in rows {
-        let known = CaptureKnown { has_secret, lines, template };
-        assert_eq!(capture.lacks(&known), expected);
+        let capture = Capture { has_secret, ..capture };
+        let lacks = capture.lacks(&CaptureKnown { lines, template });
+        assert_eq!(lacks, expected);
+        said.extend(lacks.iter().map(Lack::word));
     }
+    let words = [
+        "APPROVAL",
+        "BRAND",
+        "CALLER_VALUES",
+        "CAPTCHA_SECRET",
+        "LINE",
+        "ORIGINS",
+        "TEMPLATE",
+        "UNKNOWN_BRAND",
+        "UNKNOWN_TEMPLATE",
+    ];
+    assert_eq!(said.into_iter().collect::<Vec<_>>(), words);
 }
 
 #[test]
@@ -394,7 +430,7 @@ fn brands_that_cannot_reach_their_leads_are_listed() {
     let (lines, good) = (lines(), template(&["A"], &[]));
     let no_default = Lines { default: None, ..lines.clone() };
     let told = |lines: &Lines, template: Option<&Template>| {
-        let known = CaptureKnown { has_secret: false, lines, template };
+        let known = CaptureKnown { lines, template };
         let brands = capture().unreachable(&known);
         brands.into_iter().map(|brand| brand.as_str().to_owned()).collect::<Vec<_>>()
     };

@@ -464,10 +464,17 @@ async fn leads(stack: &Stack, id: Uuid) -> Result<(), Failed> {
 }
 
 async fn lead_capture(stack: &Stack) -> Result<(), Failed> {
-    let Stack { capture, workspace, .. } = stack;
+    let Stack { capture, integrations, workspace, .. } = stack;
+    let shown = parsed("getLeadCapture", integrations.get_lead_capture().workspace_id(*workspace).send().await?, 200);
+    let kept: types::LeadCaptureUpdate = body(json!({"threshold": shown.threshold}))?;
+    let request = integrations.update_lead_capture().workspace_id(*workspace).body(kept);
+    assert_eq!(parsed("updateLeadCapture", request.send().await?, 200).capture_key, shown.capture_key);
+    let rekeyed = integrations.rotate_lead_capture_key().workspace_id(*workspace).send().await?;
+    let key = parsed("rotateLeadCaptureKey", rekeyed, 200).into_inner().capture_key;
+    assert_ne!(key, shown.capture_key);
     let lead: types::CampaignLeadRequest = body(json!({
         "workspaceId": workspace,
-        "captureKey": stack.text("captureKey"),
+        "captureKey": key,
         "cellphone": stack.text("cellphone"),
         "landingUri": format!("{}/spring", stack.text("origin")),
         "consent": {"status": "GRANTED"},
@@ -476,7 +483,7 @@ async fn lead_capture(stack: &Stack) -> Result<(), Failed> {
     parsed("createCampaignLead", capture.create_campaign_lead().body(lead).send().await?, 202);
     let lead: types::CampaignLeadRequest = body(json!({
         "workspaceId": workspace,
-        "captureKey": stack.text("captureKey"),
+        "captureKey": key,
         "cellphone": stack.text("refusedCellphone"),
         "landingUri": format!("{}/spring", stack.text("origin")),
         "consent": {"status": "GRANTED"},
