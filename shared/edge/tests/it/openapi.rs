@@ -217,6 +217,7 @@ fn the_types_of_validation_failures_match_those_of_the_form() {
         Rejection::TooFewItems(1),
         Rejection::TooManyItems(1),
         Rejection::NotInteger,
+        Rejection::NotNumber,
         Rejection::Below(1),
         Rejection::Above(1),
         Rejection::NotBool,
