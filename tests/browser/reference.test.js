@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before, test } from 'node:test';
 
-import { COLOURS, violations } from './axe.js';
+import { ALL_BUT_COLOURS, violations, violationsOfColours } from './axe.js';
 import { launch, look, open, stack, workspace } from './stack.js';
 
 const MODES = ['light', 'dark'];
@@ -137,7 +137,9 @@ for (const mode of MODES) {
     await parts(page).search.fill('contact');
     await page.keyboard.press('ArrowDown');
     await look(page, `reference-search-${mode}`, false);
-    assert.deepEqual(await violations(page, mode === 'dark' ? COLOURS : undefined), [], 'everything is unfolded');
+    // The page has more than 50,000 elements: the rules of colours alone would take minutes for all of them.
+    assert.deepEqual(await violationsOfColours(page), []);
+    if (mode === 'light') assert.deepEqual(await violations(page, ALL_BUT_COLOURS), []);
 
     await parts(page).search.fill('updateContact');
     await page.keyboard.press('Enter');
