@@ -11,7 +11,7 @@ import { launch, look, stack, until, workspace } from './stack.js';
 const PORTAL = `${stack.baseUrl}/portal/index.html`;
 const API = `${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}`;
 const DOCUMENT = new URL('../../functions/portal/pages/index.html', import.meta.url);
-const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'leads', 'conversations', 'contacts', 'templates', 'lines', 'users', 'teams', 'onboarding', 'attributes', 'opt-outs', 'opt-out-keywords', 'brands', 'api-keys', 'portal-access', 'audit-log'];
+const PAGES = ['overview', 'webhooks', 'deliveries', 'events', 'leads', 'conversations', 'contacts', 'templates', 'lines', 'users', 'teams', 'onboarding', 'attributes', 'opt-outs', 'opt-out-keywords', 'brands', 'lead-capture', 'api-keys', 'portal-access', 'audit-log'];
 const WORDS = {
   en: { signIn: 'Sign in', workspaceId: 'Workspace ID', key: 'API key', conversations: 'Conversations', empty: 'There is no contact yet.', again: 'Try again' },
   es: { signIn: 'Iniciar sesión', workspaceId: 'ID del espacio de trabajo', key: 'Clave de API', conversations: 'Conversaciones', empty: 'Todavía no hay contactos.', again: 'Intentar de nuevo' },
@@ -21,9 +21,9 @@ let browser;
 before(async () => (browser = await launch()));
 after(() => browser?.close());
 
-async function api(method, path, body, key = workspace.apiKey) {
+async function api(method, path, body, key = workspace.apiKey, workspaceId = workspace.workspaceId) {
   const headers = { 'x-api-key': key, 'content-type': 'application/json' };
-  const answer = await fetch(API + path, { method, headers, body: body && JSON.stringify(body) });
+  const answer = await fetch(`${stack.baseUrl}/service/api/v1/workspaces/${workspaceId}${path}`, { method, headers, body: body && JSON.stringify(body) });
   assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
   return answer.status === 204 ? null : answer.json();
 }
@@ -51,12 +51,12 @@ function watch(page) {
   });
 }
 
-async function signIn(page, language = 'en', key = workspace.apiKey) {
+async function signIn(page, language = 'en', key = workspace.apiKey, of = workspace) {
   const words = WORDS[language];
-  await page.goto(`${PORTAL}#/w/${workspace.workspaceId}`);
+  await page.goto(`${PORTAL}#/w/${of.workspaceId}`);
   await page.getByLabel(words.key, { exact: true }).fill(key);
   await page.getByRole('button', { name: words.signIn }).click();
-  await page.getByRole('banner').getByText(workspace.name ?? 'Aster').first().waitFor();
+  await page.getByRole('banner').getByText(of.name ?? 'Aster').first().waitFor();
 }
 
 async function show(page, path) {
@@ -115,7 +115,8 @@ async function things() {
 for (const language of ['en', 'es']) {
   for (const colorScheme of ['light', 'dark']) {
     test(`every page breaks no accessibility rule, fits and stays in place, in ${language} and ${colorScheme}`, async () => {
-      const rules = colorScheme === 'dark' ? COLOURS : undefined;
+      // All other rules see the same page in light.
+      const rules = colorScheme === 'dark' ? COLOURS : {};
       const page = await tab({ locale: language, colorScheme });
       await page.goto(PORTAL);
       await look(page, `portal-sign-in-${language}-${colorScheme}`);
@@ -153,6 +154,7 @@ test('the dialogs break no accessibility rule, and the keyboard opens, leaves an
     ['teams', 'Create a team'],
     ['attributes', 'Create an attribute'],
     ['opt-outs', 'Opt a number out'],
+    ['lead-capture', 'Edit'],
   ]) {
     await show(page, path);
     const opener = page.getByRole('button', { name: button });
@@ -1040,7 +1042,7 @@ test('settings offer what the scopes allow and nothing else', async () => {
   await other.getByRole('heading', { name: 'Onboarding', level: 1 }).waitFor();
   await loaded(other);
   const offered = (name) => other.getByRole('navigation', { name }).getByRole('link').allInnerTexts();
-  assert.deepEqual([await offered('Pages'), await offered('Settings')], [['Lines', 'Settings', 'API reference'], ['Onboarding', 'Attributes', 'Keywords', 'Brands']]);
+  assert.deepEqual([await offered('Pages'), await offered('Settings')], [['Lines', 'Settings', 'API reference'], ['Onboarding', 'Attributes', 'Keywords', 'Brands', 'Lead capture']]);
   await api('DELETE', `/api-keys/${only.id}`);
   assert.deepEqual([...page.complaints, ...other.complaints], []);
 });
@@ -1180,5 +1182,59 @@ test('keywords are replaced beside somebody else, and the defaults hold again', 
   await dialog.waitFor({ state: 'detached' });
   assert.deepEqual(await now(), { ...defaults, isDefault: true });
   await page.getByText(defaults.stop.join(', ')).waitFor();
+  assert.deepEqual(page.complaints, []);
+});
+
+test('lead capture is changed beside somebody else, lacks something, and gets another key', async () => {
+  // Tests of landing pages use the key of the first workspace, and the template of the second one is paused.
+  const other = stack.workspaces[2];
+  const settings = (method, path = '', body) => api(method, `/settings/capture${path}`, body, other.apiKey, other.workspaceId);
+  const before = await settings('GET');
+  const page = await tab();
+  await signIn(page, 'en', other.apiKey, other);
+  await page.goto(`${PORTAL}#/w/${other.workspaceId}/lead-capture`);
+  await loaded(page);
+  const dialog = page.getByRole('dialog');
+  const snippet = page.getByRole('region', { name: 'For your page' });
+  for (const own of [before.captureUrl, before.scriptUrl, before.captureKey, other.workspaceId]) assert.ok((await snippet.innerText()).includes(own), own);
+  assert.ok(!(await snippet.innerText()).includes('example.com'));
+
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByLabel('Origins').fill('https://www.example.org/page');
+  await dialog.getByLabel('Lowest captcha score').fill('2');
+  await dialog.getByLabel('Leads per day', { exact: true }).fill('0');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByRole('alert').waitFor();
+  for (const label of ['Origins', 'Lowest captcha score', 'Leads per day']) assert.equal(await dialog.getByLabel(label, { exact: true }).getAttribute('aria-invalid'), 'true', label);
+  assert.deepEqual(await violations(page), [], 'a failed form');
+
+  await dialog.getByLabel('Origins').fill('');
+  await dialog.getByLabel('Lowest captcha score').fill('0.3');
+  await dialog.getByLabel('Leads per day', { exact: true }).fill('900');
+  await dialog.getByLabel('Accepts leads').check();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('This is missing: an origin').waitFor();
+  assert.deepEqual(await settings('GET'), before, 'a refused change changes nothing');
+
+  await dialog.getByLabel('Origins').fill('https://www.example.org\nhttps://shop.example.org');
+  await settings('PATCH', '', { phoneCap: 7 });
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.getByText('Somebody changed this').waitFor();
+  assert.deepEqual(await violations(page), [], 'stale');
+  await dialog.getByLabel('Leads per day and number').fill('7');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('https://www.example.org, https://shop.example.org').waitFor();
+  const changed = await settings('GET');
+  assert.deepEqual([changed.origins, changed.threshold, changed.dailyCap, changed.phoneCap], [['https://www.example.org', 'https://shop.example.org'], 0.3, 900, 7]);
+
+  await page.getByRole('button', { name: 'Replace the key' }).click();
+  await dialog.getByText('The present key ends at once.').waitFor();
+  assert.deepEqual(await violations(page), [], 'the question');
+  await dialog.getByRole('button', { name: 'Replace the key' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const { captureKey } = await settings('GET');
+  assert.notEqual(captureKey, before.captureKey);
+  assert.ok((await snippet.innerText()).includes(captureKey));
   assert.deepEqual(page.complaints, []);
 });

@@ -10,6 +10,7 @@ import { Contacts, OneContact } from './pages/contacts';
 import { Conversations, OneConversation } from './pages/conversations';
 import { Deliveries, OneDelivery } from './pages/deliveries';
 import { Events, OneEvent } from './pages/events';
+import { LeadCapture } from './pages/lead-capture';
 import { Leads, OneLead } from './pages/leads';
 import { Lines, OneLine } from './pages/lines';
 import { Onboarding } from './pages/onboarding';
@@ -52,6 +53,7 @@ const PAGES: Entry[] = [
   { path: 'opt-outs', scope: 'contacts:read', name: () => t.optOuts.title, view: OptOuts, setting: true },
   { path: 'opt-out-keywords', scope: 'settings:read', name: () => t.keywords.title, view: Keywords, setting: true },
   { path: 'brands', scope: 'settings:read', name: () => t.brands.title, view: Brands, setting: true },
+  { path: 'lead-capture', scope: 'settings:read', name: () => t.capture.title, view: LeadCapture, setting: true },
   { path: 'api-keys', scope: 'keys:read', name: () => t.keys.title, view: ApiKeys },
   { path: 'portal-access', scope: 'portal:write', name: () => t.access.title, view: PortalAccess },
   { path: 'audit-log', scope: 'audit:read', name: () => t.audit.title, view: AuditLog },

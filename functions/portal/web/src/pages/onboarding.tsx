@@ -35,7 +35,7 @@ export async function allTemplates(): Promise<Template[]> {
 }
 
 /** A template that opens a conversation by itself: no request has to give a value, and some account can send it. */
-const opens = ({ parameters, statuses }: Template) => !parameters.some(({ required }) => required) && statuses.some(({ sendable }) => sendable);
+export const opens = ({ parameters, statuses }: Template) => !parameters.some(({ required }) => required) && statuses.some(({ sendable }) => sendable);
 
 export function Onboarding() {
   const found = useLoad('onboarding', async () => {

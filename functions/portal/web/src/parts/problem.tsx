@@ -19,6 +19,7 @@ function meaning(problem: Problem): string | null {
   if (problem.code === 'SERVICE_KEY_1101') return t.problems.scopes((problem.extra['scopes'] as string[] | undefined)?.join(', ') ?? '');
   if (problem.code === 'SERVICE_SETTING_1201') return t.problems.limit(String(problem.extra['of'] ?? ''), thing(String(problem.extra['limit'] ?? '')));
   if (problem.code === 'SERVICE_SETTING_1202') return t.problems.inUse(Object.entries(problem.extra['usedBy'] ?? {}).map(([name, count]) => `${thing(name)}: ${count}`).join(', '));
+  if (problem.code === 'SERVICE_SETTING_1203') return t.capture.missing((problem.extra['lacks'] as string[]).map((lack) => (t.lacks as Record<string, string>)[lack] ?? lack).join(', '));
   if (problem.status === 429) return t.problems.wait(problem.retryAfter ?? 1);
   if (problem.status >= 500) return t.problems.server;
   const reason = problem.extra['reason'];
