@@ -1,6 +1,6 @@
 """Starts a stack as `make run` does, on free ports and with the last build, compares it with openapi.yaml, and stops it.
 
-    run.py                          what `make test` runs: the same requests each time, about two minutes
+    run.py                          what `make test` runs: the same requests each time, some minutes
     run.py fuzz [MINUTES] [SEED]    different requests each time, 15 minutes by default
     run.py rust                     builds the client of progenitor, and lets it call every operation
 
