@@ -310,8 +310,10 @@ fn soaked() -> Option<usize> {
 #[tokio::test]
 async fn leads_wait_while_their_template_is_paused_and_are_sent_once_afterwards() {
     let many = soaked().unwrap_or(20);
-    // Each look and each rescue is a visit, and the emulator has a few cores.
-    let look = format!("TemplateLookSeconds={}", (many / 20).max(5));
+    // Each look and each rescue is a visit, and the emulator has a few cores: it takes the leads before the first look.
+    let look = (many / 5).max(5);
+    let waits = Duration::from_secs(look as u64);
+    let look = format!("TemplateLookSeconds={look}");
     let rescue = format!("FirstDueSeconds={}", (many / 20).max(1));
     let stack = Stack::start("paused", &[&rescue, &look]).await;
     let line = "1077000006";
@@ -344,7 +346,7 @@ async fn leads_wait_while_their_template_is_paused_and_are_sent_once_afterwards(
     };
     let all_are = async |state: &str| {
         stack
-            .wait_until(&format!("{many} leads to be {state}"), async || {
+            .wait_longer(waits, &format!("{many} leads to be {state}"), async || {
                 stack.sweep();
                 let states = states();
                 (states.len() == many && states.iter().all(|of| of == state)).then_some(())

@@ -298,8 +298,18 @@ impl Stack {
     }
 
     /// Repeats `look` until it returns a value.
-    pub(crate) async fn wait_until<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-        let deadline = Instant::now() + PATIENCE;
+    pub(crate) async fn wait_until<T>(&self, what: &str, look: impl AsyncFnMut() -> Option<T>) -> T {
+        self.wait_longer(Duration::ZERO, what, look).await
+    }
+
+    /// The same for something that may begin only after `waits`.
+    pub(crate) async fn wait_longer<T>(
+        &self,
+        waits: Duration,
+        what: &str,
+        mut look: impl AsyncFnMut() -> Option<T>,
+    ) -> T {
+        let deadline = Instant::now() + waits + PATIENCE;
         loop {
             if let Some(found) = look().await {
                 return found;
