@@ -122,6 +122,13 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The statuses of answers that came in any order, sorted.
+    pub fn statuses<'a>(answers: impl IntoIterator<Item = &'a Self>) -> Vec<u16> {
+        let mut statuses: Vec<u16> = answers.into_iter().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        statuses
+    }
+
     /// The response of a function that answers the gateway's JSON itself: the body is text.
     pub fn of_gateway(response: impl Serialize) -> Self {
         let answer = serde_json::to_value(response).unwrap_or_default();

@@ -119,9 +119,7 @@ async fn one_of_many_exchanges_of_a_link_succeeds() {
     let token = f.link_of(&f.world.key, "ADMIN").await;
     let nothing = json!({});
     let answers = join_all((0..20).map(|_| f.start_by(&token, &nothing))).await;
-    let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
-    statuses.sort_unstable();
-    assert_eq!((statuses[0], statuses.iter().filter(|status| **status == 403).count()), (201, 19));
+    assert_eq!(Answer::statuses(&answers), [&[201][..], &[403; 19]].concat());
     assert_eq!(
         f.by(&f.world.key, "access-sessions.json").await.json["sessions"].as_array().unwrap().len(),
         1

@@ -50,12 +50,6 @@ fn id(answer: &Answer) -> AttributeId {
     AttributeId::parse(answer.json["id"].as_str().unwrap()).unwrap()
 }
 
-fn statuses(answers: &[Answer]) -> Vec<u16> {
-    let mut found: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
-    found.sort_unstable();
-    found
-}
-
 #[tokio::test]
 async fn a_new_attribute_is_answered_listed_and_shown_with_every_field() {
     let f = Attributes::start().await;
@@ -106,10 +100,10 @@ async fn a_key_name_belongs_to_one_active_attribute_also_of_two_that_come_togeth
     assert_eq!((code(&back), &back.json["extra"]["id"]), ((409, "SERVICE_SETTING_0409"), &other.json["id"]));
     let both = json!({"keyName": "same", "category": "OPEN"});
     let (one, two) = join(f.create(&both), f.create(&both)).await;
-    assert_eq!(statuses(&[one, two]), [201, 409]);
+    assert_eq!(Answer::statuses(&[one, two]), [201, 409]);
     let body = json!({"keyName": "taken", "archived": false});
     let (one, two) = join(f.update(tier, &body), f.update(id(&other), &body)).await;
-    assert_eq!((statuses(&[one, two]), f.audit().await.len()), (vec![200, 409], 5));
+    assert_eq!((Answer::statuses(&[one, two]), f.audit().await.len()), (vec![200, 409], 5));
 }
 
 #[tokio::test]
@@ -226,7 +220,7 @@ async fn a_workspace_has_a_hundred_active_attributes_and_an_attribute_fifty_valu
     }
     let names = ["a", "b", "c"].map(|name| json!({"keyName": name, "category": "OPEN"}));
     let answers = join_all(names.iter().map(|body| f.create(body))).await;
-    assert_eq!(statuses(&answers), [201, 422, 422], "one place is left");
+    assert_eq!(Answer::statuses(&answers), [201, 422, 422], "one place is left");
     let text = r#"{"title":"Limit Reached","status":422,"code":"SERVICE_SETTING_1201","extra":{"limit":"attributes","of":100}}"#;
     assert_eq!(f.create(&names[0].clone()).await.status, if answers[0].status == 201 { 409 } else { 422 });
     let last = f.create(&json!({"keyName": "d", "category": "OPEN"})).await;
@@ -254,7 +248,7 @@ async fn if_match_must_name_the_state_that_was_read() {
         )
     };
     let (one, two) = join(matched(true), matched(false)).await;
-    assert_eq!((statuses(&[one, two]), f.audit().await.len()), (vec![200, 412], 1));
+    assert_eq!((Answer::statuses(&[one, two]), f.audit().await.len()), (vec![200, 412], 1));
     for event in [
         f.of("update", plan.id),
         f.of("add-value", plan.id),

@@ -70,17 +70,14 @@ async fn a_name_belongs_to_one_team_also_of_two_that_come_together() {
     assert_eq!(taken.text, text);
     let body = json!({"name": "Desk"});
     let (one, other) = join(f.make(&body), f.make(&body)).await;
-    let mut found = [one.status, other.status];
-    found.sort_unstable();
-    assert_eq!(found, [201, 409]);
+    assert_eq!(Answer::statuses([&one, &other]), [201, 409]);
     let desk = f.teams().await.into_iter().find(|team| team.name == "Desk").unwrap().id;
     assert_eq!(code(&f.change(desk, &json!({"name": "SALES"})).await), (409, "SERVICE_SETTING_0409"));
     // Two teams that take one name together.
     let body = json!({"name": "Night"});
     let (one, other) = join(f.change(desk, &body), f.change(sales, &body)).await;
-    let mut found = [one.status, other.status];
-    found.sort_unstable();
-    assert_eq!((found, f.audit().await.len()), ([200, 409], 3));
+    let found = Answer::statuses([&one, &other]);
+    assert_eq!((found, f.audit().await.len()), (vec![200, 409], 3));
 }
 
 #[tokio::test]
