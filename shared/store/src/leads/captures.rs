@@ -94,7 +94,9 @@ impl Store {
             writes.push(Write::put(Table::Secrets, row));
         }
         let is_done = self.all_or_none(writes).await?;
-        self.forget_captcha_secret(of);
+        if secret.is_some() {
+            self.forget_captcha_secret(of);
+        }
         Ok(is_done)
     }
 

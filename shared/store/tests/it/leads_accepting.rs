@@ -449,8 +449,14 @@ async fn a_captcha_secret_is_stored_with_the_settings_or_not_at_all() {
     assert!(!save(&seen, &first, &secret("second")).await);
     assert_eq!(store.captcha_secret(WORKSPACE).await.unwrap(), Some(secret("first")));
     let seen = store.workspace(WORKSPACE).await.unwrap().unwrap();
-    assert!(save(&seen, &Capture { version: 2, ..first }, &secret("third")).await);
+    assert!(save(&seen, &Capture { version: 2, ..first.clone() }, &secret("third")).await);
     assert_eq!(store.captcha_secret(WORKSPACE).await.unwrap(), Some(secret("third")), "the process forgets");
+    let seen = store.workspace(WORKSPACE).await.unwrap().unwrap();
+    let next = Capture { version: 3, ..first };
+    assert!(store.save_capture(&seen, (&next, None), &[], harness::operator()).await.unwrap());
+    db.forget_calls();
+    assert_eq!(store.captcha_secret(WORKSPACE).await.unwrap(), Some(secret("third")));
+    assert_eq!(db.calls().len(), 0, "a change without a secret lets the process remember it");
 }
 
 #[tokio::test]
