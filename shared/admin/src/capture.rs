@@ -37,15 +37,15 @@ impl JudgedCapture {
         self.capture.unreachable(&self.known())
     }
 
-    /// Refuses a change that names what does not exist, and enabled settings that lack something. Disabled ones may.
-    fn check(&self, change: &CaptureChange) -> Result<(), Refused> {
+    /// Refuses a change that names what does not exist, and one by which enabled settings lack something.
+    fn check(&self, before: &Capture, change: &CaptureChange) -> Result<(), Refused> {
         let template = change.template.as_set().filter(|_| self.template.is_none()).copied();
         let brand = change.brand.as_set().filter(|brand| self.lines.brand(brand).is_none()).cloned();
         if template.is_some() || brand.is_some() {
             return Err(Refused::CaptureNames { template, brand });
         }
-        let lacks = self.capture.lacks(&self.known());
-        if lacks.is_empty() || !self.capture.enabled {
+        let lacks = self.capture.newly_lacks(before, change, &self.known());
+        if lacks.is_empty() {
             return Ok(());
         }
         Err(Refused::CaptureLacks { lacks, was_asked: change.enabled.is_some() })
@@ -88,8 +88,9 @@ impl<G: Check<Option<Capture>>> Admin<'_, G> {
             None => new.with(change),
         };
         let next = JudgedCapture::of(store, &workspace, next.map_err(Refused::TooManyOrigins)?).await?;
-        next.check(change)?;
-        let mut fields = seen.as_ref().unwrap_or(&new).differences(&next.capture);
+        let before = seen.as_ref().unwrap_or(&new);
+        next.check(before, change)?;
+        let mut fields = before.differences(&next.capture);
         match &seen {
             Some(seen) if *seen == next.capture => return Ok(Some(next)),
             Some(_) => {}

@@ -1,6 +1,6 @@
 //! GET and PATCH /settings/capture, POST /settings/capture/rotate-key.
 
-use domain::settings::template::{Source, Variable};
+use domain::settings::template::{AccountState, SaidBy, Source, TemplateStatus, Variable};
 use domain::{BusinessAccountId, Template, TemplateId};
 use futures::future::join_all;
 use harness::{Answer, Death, GatewayEvent, World};
@@ -182,6 +182,33 @@ async fn enabling_while_something_is_missing_lists_it_and_changes_nothing() {
     );
     let off = f.patched(&json!({"origins": [], "enabled": false})).await;
     assert_eq!((off.status, &off.json["enabled"]), (200, &json!(false)));
+    assert_eq!(f.audit().await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_was_missing_before_stops_no_change_but_enabling() {
+    let f = Attributes::start().await;
+    f.world.line("line-a", |_| ()).await;
+    let template = f.world.template(|_| ()).await;
+    assert_eq!(f.patched(&Attributes::complete(template.id)).await.status, 200);
+    let news = AccountState::of(TemplateStatus::Paused, f.world.db.store().now(), SaidBy::Provider);
+    let paused = template.decided(&World::account(), news).unwrap().unwrap();
+    assert!(f.world.db.store().replace_template(&paused).await.unwrap());
+    let capped = f.patched(&json!({"dailyCap": 7, "origins": ["https://new.example"]})).await;
+    assert_eq!((capped.status, &capped.json["dailyCap"]), (200, &json!(7)), "{}", capped.text);
+    assert_eq!(capped.json["unreachableBrands"], json!([World::BRAND]));
+    for (body, lacks) in [
+        (json!({"origins": []}), json!(["ORIGINS"])),
+        (json!({"enabled": true, "dailyCap": 8}), json!(["APPROVAL"])),
+        (json!({"enabled": true, "origins": []}), json!(["ORIGINS", "APPROVAL"])),
+    ] {
+        let refused = f.patched(&body).await;
+        assert_eq!(
+            (code(&refused), &refused.json["extra"]["lacks"]),
+            ((422, "SERVICE_SETTING_1203"), &lacks)
+        );
+    }
+    assert_eq!(f.capture().await.json, capped.json);
     assert_eq!(f.audit().await.len(), 2);
 }
 

@@ -237,6 +237,22 @@ impl Capture {
         lacks
     }
 
+    /// Why these settings cannot take the place of `before`: all that enabled settings lack if the change asks for them, otherwise
+    /// what enabled settings did not lack before. A template that the provider paused stops no change of a limit. A new template is
+    /// judged as a whole. Disabled settings may lack anything.
+    pub fn newly_lacks(&self, before: &Self, change: &CaptureChange, known: &CaptureKnown<'_>) -> Vec<Lack> {
+        if !self.enabled {
+            return vec![];
+        }
+        let mut lacks = self.lacks(known);
+        if change.enabled != Some(true) {
+            let template = known.template.filter(|template| Some(template.id) == before.template);
+            let lacked = before.lacks(&CaptureKnown { template, ..*known });
+            lacks.retain(|lack| !lacked.contains(lack));
+        }
+        lacks
+    }
+
     /// The brands of the workspace whose leads cannot receive the template. Empty if there is no template.
     pub fn unreachable<'a>(&self, known: &CaptureKnown<'a>) -> Vec<&'a BrandId> {
         let ids = known.lines.brands.iter().map(|brand| &brand.id);

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -423,6 +423,69 @@ fn all_reasons_against_enabling_are_listed() {
         "UNKNOWN_TEMPLATE",
     ];
     assert_eq!(said.into_iter().collect::<Vec<_>>(), words);
+}
+
+#[test]
+fn a_change_is_refused_for_what_it_makes_missing_itself() {
+    let lines = lines();
+    let (good, asking) = (template(&["A"], &[]), template(&[], &["code"]));
+    let paused = Template { states: BTreeMap::new(), ..good.clone() };
+    let other = Template { id: TemplateId::from_uuid(Uuid::from_u128(8)), ..paused.clone() };
+    let brand = |id: &str| BrandId::parse(id).unwrap();
+    let approval = |template: &Template, brand_id: &str, account: &str| Lack::Approval {
+        template: template.id,
+        brand: brand(brand_id),
+        account: BusinessAccountId::parse(account).unwrap(),
+    };
+    let nothing = CaptureChange::default;
+    let cap = CaptureChange { daily_cap: Patch::Set(5), ..nothing() };
+    let bare = CaptureChange { origins: OriginsChange::Replace(vec![]), ..nothing() };
+    let branded = CaptureChange { brand: Patch::Set(brand("gamma")), ..nothing() };
+    let unbranded = CaptureChange { brand: Patch::Clear, ..nothing() };
+    let named = |template: &Template| CaptureChange { template: Patch::Set(template.id), ..nothing() };
+    let unnamed = CaptureChange { template: Patch::Clear, ..nothing() };
+    let switched = |enabled| CaptureChange { enabled: Some(enabled), ..bare.clone() };
+    let alpha = || approval(&paused, "alpha", "A");
+    // The change, the template after it, and what counts as missing.
+    let rows = [
+        (&cap, Some(&good), vec![]),
+        (&cap, Some(&paused), vec![]),
+        (&cap, None, vec![]),
+        (&cap, Some(&asking), vec![]),
+        (&bare, Some(&good), vec![Lack::Origins]),
+        (&bare, Some(&paused), vec![Lack::Origins]),
+        (&branded, Some(&paused), vec![approval(&paused, "gamma", "C")]),
+        (&unbranded, Some(&good), vec![]),
+        (&unbranded, Some(&paused), vec![Lack::Brand]),
+        (&named(&paused), Some(&paused), vec![]),
+        (&named(&other), Some(&other), vec![approval(&other, "alpha", "A")]),
+        (&unnamed, None, vec![Lack::Template]),
+        (&switched(true), Some(&paused), vec![Lack::Origins, alpha()]),
+        (&switched(false), Some(&paused), vec![]),
+    ];
+    let before =
+        Capture { brand: Some(brand("alpha")), template: Some(good.id), has_secret: true, ..capture() };
+    for (change, template, expected) in rows {
+        let next = before.with(change).unwrap();
+        let known = CaptureKnown { lines: &lines, template };
+        assert_eq!(
+            next.newly_lacks(&before, change, &known),
+            expected,
+            "{change:?} {:?}",
+            template.is_some()
+        );
+    }
+    // Without a default brand: no brand could send the former template, and none can send the next one.
+    let before = Capture { brand: None, ..before };
+    let next = before.with(&named(&other)).unwrap();
+    let known = CaptureKnown { lines: &lines, template: Some(&other) };
+    assert_eq!(next.newly_lacks(&before, &named(&other), &known), [Lack::Brand]);
+    // Disabled settings may lack anything, until a change asks for enabled ones.
+    let new = Capture::new(workspace(), key(), NOW);
+    let known = CaptureKnown { lines: &lines, template: None };
+    let lacked = |change: &CaptureChange| new.with(change).unwrap().newly_lacks(&new, change, &known).len();
+    let enabled = CaptureChange { enabled: Some(true), ..nothing() };
+    assert_eq!((lacked(&bare), lacked(&enabled)), (0, 3));
 }
 
 #[test]
