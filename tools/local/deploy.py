@@ -4,7 +4,7 @@
 
 It packs each function's binary (FOLDER/<last part of its CodeUri>), sets CodeUri to the packed file and creates the
 stack. Then it sets the APIs' gateway responses, because the emulator does not create them from the SAM template. It
-logs its steps on standard error. It prints the stack's outputs as one JSON object, with the APIs' URLs at the emulator.
+logs its steps on standard error. It prints the stack's outputs as one JSON object. The APIs' URLs are those of the emulator.
 """
 
 import argparse
@@ -14,11 +14,11 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.parse
 import zipfile
 
 import boto3
@@ -29,6 +29,8 @@ BUCKET = "local-artifacts"
 # The number of packages that are kept for each function. Other stacks of this checkout may use earlier builds.
 KEPT_PACKAGES = 3
 DEPLOY_SECONDS = 120
+# The host of an API, as the template names it.
+AWS_HOST = r"https://(\$\{\w+\})\.execute-api\.\$\{AWS::Region\}\.\$\{AWS::URLSuffix\}"
 
 
 def main():
@@ -38,7 +40,7 @@ def main():
     parser.add_argument("--parameter", action="append", default=[])
     options = parser.parse_args()
 
-    template = read_template(options.template)
+    template = at_emulator(read_template(options.template), options.endpoint)
     read_media_types(template)
     functions = functions_of(template)
     packages = pack_all(functions, pathlib.Path(options.binaries), pathlib.Path(options.artifacts))
@@ -46,7 +48,7 @@ def main():
     upload(aws, template, functions, packages)
     outputs = create_stack(aws, options.stack, template, options.parameter)
     apply_gateway_responses(aws, options.stack)
-    print(json.dumps({name: at_emulator(value, options.endpoint) for name, value in outputs.items()}))
+    print(json.dumps(outputs))
 
 
 class Clients:
@@ -81,6 +83,17 @@ TemplateLoader.add_multi_constructor("!", short_form)
 def read_template(path):
     with open(path, encoding="utf-8") as file:
         return yaml.load(file, TemplateLoader)  # a SafeLoader
+
+
+def at_emulator(value, endpoint):
+    """The APIs' URLs, as outputs and in variables of functions, with the emulator in the place of AWS's hosts, which nothing serves."""
+    if isinstance(value, dict):
+        return {key: at_emulator(item, endpoint) for key, item in value.items()}
+    if isinstance(value, list):
+        return [at_emulator(item, endpoint) for item in value]
+    if isinstance(value, str):
+        return re.sub(AWS_HOST, rf"{endpoint}/_aws/execute-api/\1", value)
+    return value
 
 
 def read_media_types(template):
@@ -214,15 +227,6 @@ def put_arguments(response):
     if "statusCode" in response:
         arguments["statusCode"] = str(response["statusCode"])
     return arguments
-
-
-def at_emulator(value, endpoint):
-    """Converts https://<api>.execute-api.<region>.<suffix>/<stage> into the emulator's URL."""
-    url = urllib.parse.urlsplit(value)
-    api, _, rest = (url.hostname or "").partition(".")
-    if not rest.startswith("execute-api."):
-        return value
-    return f"{endpoint}/_aws/execute-api/{api}{url.path}"
 
 
 def say(what):

@@ -145,6 +145,14 @@ async fn check_lead_capture(stack: &Stack) {
             &first["capture"]["brandId"]
         ]
     );
+    // The URLs that the portal writes into the code for a page.
+    let id = first["workspaceId"].as_str().expect("an id");
+    let key = [("x-api-key", first["apiKey"].as_str().expect("a key"))];
+    let url = format!("{}/service/api/v1/workspaces/{id}/settings/capture", stack.text("baseUrl"));
+    let shown = stack.request(Method::GET, &url, &key).await.json;
+    assert_eq!(shown["captureUrl"], stack.file["captureUrl"]);
+    let script = stack.request(Method::GET, shown["scriptUrl"].as_str().expect("a URL"), &[]).await;
+    assert_eq!(script.status, 200);
 }
 
 #[tokio::test]
