@@ -616,6 +616,9 @@ test('a test is sent, its answer shown on the same screen, and its delivery made
   await page.getByLabel('State').selectOption('DELIVERED');
   await page.getByLabel('Event type').selectOption('webhook.test');
   await page.getByRole('cell', { name: 'webhook.test' }).first().waitFor();
+  const { id, description, url } = webhookEndpoints[0];
+  const endpoint = page.getByRole('row').nth(1).getByRole('link', { name: description || url.replace('https://', '') });
+  assert.match(await endpoint.getAttribute('href'), new RegExp(`/webhooks/${id}$`));
   await show(page, 'events');
   await page.getByLabel('Event type').selectOption('webhook.test');
   await page.getByRole('cell', { name: 'webhook.test' }).first().waitFor();
@@ -1185,6 +1188,23 @@ test('keywords are replaced beside somebody else, and the defaults hold again', 
   assert.deepEqual(page.complaints, []);
 });
 
+test('a limit is changed while the template of lead capture is paused', async () => {
+  const other = stack.workspaces[1];
+  const before = await api('GET', '/settings/capture', undefined, other.apiKey, other.workspaceId);
+  assert.deepEqual([before.enabled, before.unreachableBrands.length > 0], [true, true], 'enabled, and its template is paused');
+  const page = await tab();
+  await signIn(page, 'en', other.apiKey, other);
+  await page.goto(`${PORTAL}#/w/${other.workspaceId}/lead-capture`);
+  await loaded(page);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Leads per day', { exact: true }).fill('901');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('901', { exact: true }).waitFor();
+  assert.deepEqual(page.complaints, []);
+});
+
 test('lead capture is changed beside somebody else, lacks something, and gets another key', async () => {
   // Tests of landing pages use the key of the first workspace, and the template of the second one is paused.
   const other = stack.workspaces[2];
@@ -1198,6 +1218,8 @@ test('lead capture is changed beside somebody else, lacks something, and gets an
   const snippet = page.getByRole('region', { name: 'For your page' });
   for (const own of [before.captureUrl, before.scriptUrl, before.captureKey, other.workspaceId]) assert.ok((await snippet.innerText()).includes(own), own);
   assert.ok(!(await snippet.innerText()).includes('example.com'));
+  assert.equal(before.captureUrl, stack.captureUrl);
+  assert.equal((await fetch(before.scriptUrl)).status, 200, 'the code works on this machine');
 
   await page.getByRole('button', { name: 'Edit' }).click();
   await dialog.getByLabel('Origins').fill('https://www.example.org/page');
@@ -1220,6 +1242,7 @@ test('lead capture is changed beside somebody else, lacks something, and gets an
   await settings('PATCH', '', { phoneCap: 7 });
   await dialog.getByRole('button', { name: 'Save' }).click();
   await dialog.getByText('Somebody changed this').waitFor();
+  await dialog.getByText(/· 7$/).waitFor(); // the present version is loaded
   assert.deepEqual(await violations(page), [], 'stale');
   await dialog.getByLabel('Leads per day and number').fill('7');
   await dialog.getByRole('button', { name: 'Save' }).click();

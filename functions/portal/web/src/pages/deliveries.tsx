@@ -11,7 +11,7 @@ import { Time } from '../parts/time';
 import { address } from '../router';
 import { may } from '../session';
 import { t } from '../words';
-import { EVENT_TYPES } from './webhooks';
+import { EVENT_TYPES, allEndpoints, nameOf } from './webhooks';
 
 const DELIVERIES = '/service/api/v1/workspaces/{workspaceId}/deliveries';
 const DELIVERY = '/service/api/v1/workspaces/{workspaceId}/deliveries/{deliveryId}';
@@ -40,9 +40,14 @@ export function Deliveries() {
 /** The log of one endpoint, or of all. */
 export function DeliveryLog({ endpointId }: { endpointId?: string }) {
   const filters = useFilters(['state', 'eventType', 'endpointId', 'since', 'until']);
-  const list = useRows<Delivery>(`${endpointId} ${filters.key}`, async (cursor) => {
-    const { deliveries, cursor: next } = await page({ ...filters.all, ...(endpointId && { endpointId }), cursor });
-    return { rows: deliveries, cursor: next };
+  const list = useRows<Delivery & { endpoint: string }>(`${endpointId} ${filters.key}`, async (cursor) => {
+    const [{ deliveries, cursor: next }, endpoints] = await Promise.all([
+      page({ ...filters.all, ...(endpointId && { endpointId }), cursor }),
+      endpointId || !may('webhooks:read') ? [] : allEndpoints(),
+    ]);
+    // A deleted endpoint has no name.
+    const named = (id: string) => endpoints.filter((one) => one.id === id).map(nameOf)[0] ?? id;
+    return { rows: deliveries.map((one) => ({ ...one, endpoint: named(one.endpointId) })), cursor: next };
   });
   const retry = useAction();
   const again = (deliveryId: string) =>
@@ -81,6 +86,19 @@ export function DeliveryLog({ endpointId }: { endpointId?: string }) {
             ),
           },
           { title: t.deliveries.type, width: 3, cell: ({ eventType }) => <code>{eventType}</code> },
+          ...(endpointId
+            ? []
+            : [
+                {
+                  title: t.webhooks.endpoint,
+                  width: 3,
+                  cell: (row: Delivery & { endpoint: string }) => (
+                    <a href={to('webhooks', row.endpointId)}>
+                      <Seen text={row.endpoint} />
+                    </a>
+                  ),
+                },
+              ]),
           { title: t.keys.state, width: 2, cell: ({ state }) => <Badge state={state} words={stateIn(state)} /> },
           { title: t.deliveries.answer, width: 2, cell: ({ lastStatus, lastError }) => lastStatus ?? lastError ?? <span class="soft">–</span> },
           { title: t.deliveries.attempts, width: 2, cell: ({ attempts }) => attempts },

@@ -148,10 +148,11 @@ const draftOf = (now: Settings) => ({
 });
 type Draft = ReturnType<typeof draftOf>;
 
-function bodyOf(draft: Draft): Body<typeof CAPTURE, 'patch'> {
+/** Asking for what is enabled already would be refused while the template is paused. */
+function bodyOf(draft: Draft, now: Settings): Body<typeof CAPTURE, 'patch'> {
   const number = (text: string) => (text.trim() === '' ? null : Number(text));
   return {
-    enabled: draft.enabled,
+    ...(draft.enabled !== now.enabled && { enabled: draft.enabled }),
     origins: linesOf(draft.origins),
     brandId: draft.brandId || null,
     leadTemplateId: draft.leadTemplateId || null,
@@ -170,7 +171,7 @@ function Edit({ read, close, reload, saved }: { read: Read; close: () => void; r
   const change = (name: keyof Draft) => (given: string) => setDraft({ ...draft, [name]: given });
   const save = () =>
     action.run(async () => {
-      saved({ ...read, ...(await answer(client.PATCH(CAPTURE, { params: preconditions(read), body: bodyOf(draft) }))) });
+      saved({ ...read, ...(await answer(client.PATCH(CAPTURE, { params: preconditions(read), body: bodyOf(draft, now) }))) });
       close();
     });
   const shown = (some: Draft) =>

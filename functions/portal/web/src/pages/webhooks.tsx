@@ -21,10 +21,10 @@ import { Jobs } from './jobs';
 const ENDPOINTS = '/service/api/v1/workspaces/{workspaceId}/webhook-endpoints';
 const ENDPOINT = '/service/api/v1/workspaces/{workspaceId}/webhook-endpoints/{endpointId}';
 
-const all = () => value(client.GET(ENDPOINTS, { params: { path: workspace() } }));
+export const allEndpoints = async () => (await value(client.GET(ENDPOINTS, { params: { path: workspace() } }))).webhookEndpoints;
 const one = (endpointId: string) => answer(client.GET(ENDPOINT, { params: { path: { ...workspace(), endpointId } } }));
 
-export type Endpoint = Awaited<ReturnType<typeof all>>['webhookEndpoints'][number];
+export type Endpoint = Awaited<ReturnType<typeof allEndpoints>>[number];
 type Details = Awaited<ReturnType<typeof one>>['value'];
 type Read = Awaited<ReturnType<typeof one>>;
 
@@ -80,7 +80,7 @@ export function State({ endpoint }: { endpoint: Endpoint | Details }) {
 }
 
 export function Webhooks() {
-  const list = useRows<Endpoint>('endpoints', async () => ({ rows: (await all()).webhookEndpoints, cursor: null }));
+  const list = useRows<Endpoint>('endpoints', async () => ({ rows: await allEndpoints(), cursor: null }));
   const [creating, setCreating] = useState(false);
   const [made, setMade] = useState<{ secret: string | null; id: string } | null>(null);
   return (
