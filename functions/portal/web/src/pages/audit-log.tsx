@@ -11,6 +11,11 @@ import { t } from '../words';
 
 type Entry = Schemas['AuditEntry'];
 
+// A page without a word for an action or an actor of the API, or with one for another, is not built.
+type Exactly<Names extends string, Words> = Words & Record<Exclude<keyof Words, Names>, never>;
+const ACTIONS = (): Record<Schemas['AuditAction'], string> => t.audit.actions satisfies Exactly<Schemas['AuditAction'], typeof t.audit.actions>;
+const ACTORS = (): Record<Entry['actor']['type'], string> => t.audit.actors satisfies Exactly<Entry['actor']['type'], typeof t.audit.actors>;
+
 export function AuditLog() {
   const filters = useFilters(['action', 'actorId', 'subjectId', 'since', 'until']);
   const list = useRows<Entry>(filters.key, async (cursor) => {
@@ -18,8 +23,7 @@ export function AuditLog() {
     const { entries, cursor: next } = await value(client.GET('/service/api/v1/workspaces/{workspaceId}/audit-log', { params: { path: workspace(), query } }));
     return { rows: entries, cursor: next };
   });
-  // An action that the API does not know is not built.
-  const actions = Object.keys(t.audit.actions) as (keyof typeof t.audit.actions)[] satisfies Schemas['AuditAction'][];
+  const actions = Object.entries(ACTIONS());
   return (
     <Page title={t.audit.title} name={t.audit.title} intro={t.audit.intro}>
       <FilterBar filters={filters}>
@@ -28,7 +32,7 @@ export function AuditLog() {
           name="action"
           value={filters.get('action')}
           set={(value) => filters.set('action', value)}
-          choices={[['', t.parts.all], ...actions.map((one): [string, string] => [one, t.audit.actions[one]])]}
+          choices={[['', t.parts.all], ...actions]}
         />
         <Filter label={t.audit.actor} name="actorId" filters={filters} />
         <Filter label={t.audit.subject} name="subjectId" filters={filters} />
@@ -47,12 +51,12 @@ export function AuditLog() {
             width: 4,
             cell: ({ actor }) => (
               <>
-                {t.audit.actors[actor.type as keyof typeof t.audit.actors] ?? actor.type}{' '}
+                {ACTORS()[actor.type] ?? actor.type}{' '}
                 {'subject' in actor && typeof actor.subject === 'string' ? <Seen text={actor.subject} /> : <Id id={actor.id} filter={() => filters.set('actorId', actor.id)} />}
               </>
             ),
           },
-          { title: t.audit.action, width: 3, cell: ({ action }) => (t.audit.actions as Record<string, string>)[action] ?? <code>{action}</code> },
+          { title: t.audit.action, width: 3, cell: ({ action }) => ACTIONS()[action as Schemas['AuditAction']] ?? <code>{action}</code> },
           { title: t.audit.subject, width: 4, cell: ({ subject }) => <Id id={subject.id} filter={() => filters.set('subjectId', subject.id)} /> },
           { title: t.audit.fields, width: 3, cell: ({ fields }) => (fields.length ? <code>{fields.join(' ')}</code> : <span class="soft">–</span>) },
           { title: 'X-Request-Id', width: 4, cell: ({ requestId }) => (requestId ? <code>{requestId}</code> : <span class="soft">–</span>) },

@@ -177,7 +177,7 @@ export const en = {
     subject: 'Of',
     fields: 'Fields',
     only: 'Show only these',
-    actors: { KEY: 'Key', SESSION: 'Session', LINK: 'Link', OPERATOR: 'Operator' },
+    actors: { KEY: 'Key', SESSION: 'Session', OPERATOR: 'Operator' },
     actions: {
       'api_key.create': 'Key created',
       'api_key.update': 'Key changed',

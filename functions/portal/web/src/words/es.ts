@@ -179,7 +179,7 @@ export const es: Words = {
     subject: 'De',
     fields: 'Campos',
     only: 'Mostrar solo estas',
-    actors: { KEY: 'Clave', SESSION: 'Sesión', LINK: 'Enlace', OPERATOR: 'Operador' },
+    actors: { KEY: 'Clave', SESSION: 'Sesión', OPERATOR: 'Operador' },
     actions: {
       'api_key.create': 'Clave creada',
       'api_key.update': 'Clave cambiada',
