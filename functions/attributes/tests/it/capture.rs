@@ -1,5 +1,7 @@
 //! GET and PATCH /settings/capture, POST /settings/capture/rotate-key.
 
+use std::collections::BTreeSet;
+
 use domain::settings::template::{AccountState, SaidBy, Source, TemplateStatus, Variable};
 use domain::{BusinessAccountId, Template, TemplateId};
 use futures::future::join_all;
@@ -336,7 +338,8 @@ async fn changes_that_come_together_are_all_kept() {
 
 #[tokio::test]
 async fn settings_secret_and_entry_are_written_together() {
-    for calls in 0..8 {
+    let mut versions = BTreeSet::new();
+    for calls in 0..16 {
         for death in [Death::Before, Death::After] {
             let f = Attributes::start().await;
             let dead = f.world.db.die_after(calls, death);
@@ -350,8 +353,10 @@ async fn settings_secret_and_entry_are_written_together() {
             assert_eq!(f.audit().await.len() as u64, version, "{calls} {death:?}");
             let has_secret = stored.is_some_and(|capture| capture.has_secret);
             assert_eq!(f.secret().await.is_some(), has_secret, "{calls} {death:?}");
+            versions.insert(version);
         }
     }
+    assert!(versions.into_iter().eq(0..=2), "a death before the change, between both, and after both");
 }
 
 #[tokio::test]
