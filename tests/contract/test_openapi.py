@@ -133,6 +133,7 @@ READERS = [
     "functions/attributes/src/change.rs",
     "functions/attributes/src/keywords.rs",
     "functions/attributes/src/lines.rs",
+    "functions/attributes/src/usage.rs",
     "functions/attributes/src/list.rs",
     "functions/attributes/src/onboarding.rs",
     "functions/files/src/create.rs",

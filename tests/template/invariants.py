@@ -66,7 +66,7 @@ FUNCTIONS = {
             "EVENT_RETENTION_DAYS",
             "PARTIAL_BATCHES",
         },
-        {"contacts", "conversations", "messages", "media", "leads", "workspaces", "webhooks"},
+        {"contacts", "conversations", "messages", "media", "leads", "limits", "workspaces", "webhooks"},
     ),
     "message-sender": (
         {
@@ -106,7 +106,7 @@ FUNCTIONS = {
             "TRUSTED_RECEIVERS",
             "TRUSTED_CA_PEM",
         },
-        {"workspaces", "webhooks", "secrets"},
+        {"workspaces", "webhooks", "limits", "secrets"},
     ),
     "people": (
         {
@@ -151,7 +151,7 @@ AUDIT_LOG = "????????-????-????-????-????????????"  # in `audit`
 LEADING_KEYS = {
     ("access", "secrets"): CURSOR_KEYS,
     ("access", "workspaces"): {"*#W"} | {"*#I", "*#S", "*#R#*", AUDIT_LOG} | HASH,
-    ("attributes", "limits"): {"*#T#*", "any", "*#A", "*#K", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG},  # the limiter counts under any key
+    ("attributes", "limits"): {"*#N", "*#T#*", "any", "*#A", "*#K", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG},  # the limiter counts under any key
     ("attributes", "secrets"): {"*#K", "*#W"} | {AUDIT_LOG},
     ("attributes", "workspaces"): {"*#A", "*#BA", "*#K", "*#L", "*#LS", "*#M", "*#OK", "*#R#*", "*#W"} | {AUDIT_LOG} | HASH,
     ("contacts", "leads"): {"*#O"} | {"*#C#*", "*#D#*", "*#E#*", "*#P#*", "*#T#*", "*#Z#*"} | {AUDIT_LOG},
@@ -160,6 +160,7 @@ LEADING_KEYS = {
     ("conversations", "secrets"): CURSOR_KEYS,
     ("conversations", "workspaces"): {"*#L", "*#M", "*#MV", "*#R#*", "*#T", "*#U", "*#UE#*", "*#W"} | {"*#C#*", "*#E#*", "*#P#*"} | HASH,
     ("event-relay", "leads"): {"*#L#*"},
+    ("event-relay", "limits"): {"*#N"},
     ("event-relay", "workspaces"): {"*#H", "*#A", "*#L", "*#W", "00000000-0000-0000-0000-000000000000#BA#*"},
     ("files", "workspaces"): {"*#W"} | HASH,
     ("inbox", "leads"): {"*#O"}
@@ -192,6 +193,7 @@ LEADING_KEYS = {
     ("provider-events", "secrets"): {"00000000-0000-0000-0000-000000000000#P"},
     ("users", "secrets"): CURSOR_KEYS,
     ("users", "workspaces"): {"*#U", "*#UE#*", "*#T", "*#R#*", "*#W"} | {AUDIT_LOG} | HASH,
+    ("webhook-delivery", "limits"): {"*#N"},
     ("webhook-delivery", "secrets"): {"*#H#*"} | {"*#H", "*#W", "*#E#*", "*#V#*"},
     ("webhook-delivery", "workspaces"): {"*#H", "*#W"} | {"*#H#*", "*#E#*", "*#V#*"},
     ("deliveries", "secrets"): CURSOR_KEYS,
@@ -270,6 +272,7 @@ ROUTES = {
         ("put", f"{WORKSPACE}/settings/onboarding"): "attributes",
         ("get", f"{WORKSPACE}/settings/brands"): "attributes",
         ("get", f"{WORKSPACE}/settings/lines"): "attributes",
+        ("get", f"{WORKSPACE}/usage"): "attributes",
         ("get", f"{WORKSPACE}/users"): "users",
         ("post", f"{WORKSPACE}/users"): "users",
         ("get", f"{WORKSPACE}/users/{{userId}}"): "users",

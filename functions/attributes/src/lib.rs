@@ -1,5 +1,5 @@
 //! Endpoint 8: the custom attribute definitions of a workspace. Beyond the specification: their changes, the templates that open
-//! conversations, the keywords of opt-outs, lead capture, brands and lines.
+//! conversations, the keywords of opt-outs, lead capture, brands and lines; usage.
 
 mod capture;
 mod change;
@@ -7,6 +7,7 @@ mod keywords;
 mod lines;
 mod list;
 mod onboarding;
+mod usage;
 
 pub use capture::Capturing;
 
@@ -15,7 +16,7 @@ use edge::{Api, ApiRequest};
 use lambda_http::{Body, Response};
 
 /// The routes of this function: the method, the path below the workspace, and the scope.
-pub const ROUTES: [(&str, &str, Scope); 16] = [
+pub const ROUTES: [(&str, &str, Scope); 17] = [
     ("GET", "/settings/attributes", Scope::SettingsRead),
     ("POST", "/settings/attributes", Scope::SettingsWrite),
     ("GET", "/settings/attributes/{attributeId}", Scope::SettingsRead),
@@ -32,6 +33,7 @@ pub const ROUTES: [(&str, &str, Scope); 16] = [
     ("POST", "/settings/capture/rotate-key", Scope::SettingsWrite),
     ("GET", "/settings/onboarding", Scope::SettingsRead),
     ("PUT", "/settings/onboarding", Scope::SettingsWrite),
+    ("GET", "/usage", Scope::UsageRead),
 ];
 
 /// Handles one request to a route of this function.
@@ -59,6 +61,7 @@ pub async fn handle(api: &Api, capturing: &Capturing<'_>, request: &ApiRequest) 
         ("GET", "/settings/onboarding") => api.answer(request, *scope, onboarding::get).await,
         ("GET", "/settings/brands") => api.answer(request, *scope, lines::brands).await,
         ("GET", "/settings/lines") => api.answer(request, *scope, lines::lines).await,
+        ("GET", "/usage") => api.answer(request, *scope, usage::get).await,
         ("PUT", _) => api.answer(request, *scope, onboarding::put).await,
         _ => api.answer(request, *scope, list::list).await,
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aws_lambda_events::dynamodb::EventRecord;
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
+use domain::usage::Tally;
 use domain::{LaneId, Timestamp, Track, error_chain};
 use futures::StreamExt;
 use futures::future::{join, join3};
@@ -44,8 +45,9 @@ pub(crate) async fn relay(
     // Most records are of helper rows, for which no lag is measured.
     let is_measured = !failed.is_empty() || !work.changes.is_empty() || !work.of_platform.is_empty();
     // The function does these at the same time, so that queuing a message does not wait for webhooks.
-    let (unrelayed, ()) = join(try_all(relay, &work, &counted), wake_all(relay, &work.lanes)).await;
+    let ((unrelayed, usage), ()) = join(try_all(relay, &work, &counted), wake_all(relay, &work.lanes)).await;
     failed.extend(unrelayed);
+    relay.store.count_usage(&usage).await;
 
     counted.records_not_relayed.add(failed.len());
     if is_measured || !failed.is_empty() {
@@ -57,10 +59,11 @@ pub(crate) async fn relay(
 
 /// Relays changes, lets leads follow their messages and deletes files, and tries those that fail again, with growing pauses.
 /// Returns the records that failed to the end. A record that cannot be read is not among them: waiting does not help it, and
-/// it must use up its tries soon, because it blocks the records behind it.
-async fn try_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
+/// it must use up its tries soon, because it blocks the records behind it. Also returns the usage that the relayed changes are.
+async fn try_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> (Failed, Tally) {
     let until = Instant::now() + relay.waits;
-    let (mut failed, mut pause) = (try_once(relay, work, counted).await, FIRST_PAUSE);
+    let mut usage = Tally::default();
+    let (mut failed, mut pause) = (try_once(relay, work, counted, &mut usage).await, FIRST_PAUSE);
     while !failed.is_empty() {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -68,16 +71,16 @@ async fn try_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
         }
         sleep(pause.min(left)).await;
         pause = LONGEST_PAUSE.min(pause * 2);
-        failed = try_once(relay, &work.of_records(&failed), counted).await;
+        failed = try_once(relay, &work.of_records(&failed), counted, &mut usage).await;
     }
-    failed
+    (failed, usage)
 }
 
-async fn try_once(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
+async fn try_once(relay: &Relay, work: &BatchWork, counted: &Relayed, usage: &mut Tally) -> Failed {
     let BatchWork { forgotten, followed, .. } = work;
+    let events = relay_all(relay, work, counted, usage);
     let (mut failed, kept, behind) =
-        join3(relay_all(relay, work, counted), forget_all(relay, forgotten), follow_all(relay, followed))
-            .await;
+        join3(events, forget_all(relay, forgotten), follow_all(relay, followed)).await;
     failed.extend(kept);
     failed.extend(behind);
     failed
@@ -96,15 +99,20 @@ fn read(records: &[EventRecord]) -> (BatchWork, Failed) {
     (work, failed)
 }
 
-/// Relays the events of changes and queues the lanes of their deliveries. Returns the records whose events failed.
-async fn relay_all(relay: &Relay, work: &BatchWork, counted: &Relayed) -> Failed {
+/// Relays the events of changes, queues the lanes of their deliveries and counts the changes. Returns the records whose events
+/// failed.
+async fn relay_all(relay: &Relay, work: &BatchWork, counted: &Relayed, usage: &mut Tally) -> Failed {
     let (told, unread) = of_platform(&relay.store, &work.of_platform).await;
     let changes: Cow<'_, [EventChange]> =
         if told.is_empty() { (&work.changes).into() } else { [work.changes.clone(), told].concat().into() };
     let RelayResult { wakes, failed } = relay_events(relay, &changes, counted).await;
     enqueue(relay, &wakes).await;
-    let has_failed = |change: &&EventChange| failed.contains(&change.event.id);
-    changes.iter().filter(has_failed).map(|change| change.record).chain(unread).collect()
+    let (lost, relayed): (Vec<_>, Vec<_>) =
+        changes.iter().partition(|change| failed.contains(&change.event.id));
+    for change in relayed {
+        usage.add(change.event.workspace_id, change.event.at, change.usage());
+    }
+    lost.into_iter().map(|change| change.record).chain(unread).collect()
 }
 
 /// Queues the lanes of conversations and leads that have a message to send.

@@ -13,7 +13,7 @@ use domain::webhook::pace::Pace;
 use domain::{
     ChoiceScope, Choices, Contact, ContactId, Conversation, ConversationStatus, EndpointState, Event,
     EventType, LaneId, Lead, LeadState, MediaId, Message, Template, TemplateScope, Timestamp,
-    WebhookEndpoint, WorkspaceId,
+    WebhookEndpoint, WorkspaceId, usage,
 };
 use serde_dynamo::Item;
 use store::{Image, RowChange, StoreError};
@@ -118,6 +118,15 @@ impl EventChange {
             About::Account(account) => account.entity(),
             About::Endpoint(endpoint) => *endpoint.id.as_uuid(),
         }
+    }
+
+    /// The name under which the change counts in the workspace's usage.
+    pub(crate) fn usage(&self) -> &'static str {
+        let direction = match &self.about {
+            About::Message(message) => Some(message.direction()),
+            _ => None,
+        };
+        usage::name_of(self.event.event_type, direction)
     }
 
     /// Whether this endpoint may get the event. An endpoint is not told about itself: it does not answer.

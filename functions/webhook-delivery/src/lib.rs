@@ -16,6 +16,7 @@ mod settings;
 mod transport;
 mod visit;
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
@@ -58,13 +59,16 @@ impl<T: Transport> Engine<T> {
         let shift = VisitLoop::begin(store, queues, rules.of_visits(), &event.context)?;
         let counted = metrics::Deliveries::default();
         let budget = shift.budget.keeping(RECORD_TIME);
-        let invocation = Invocation { store, transport, rules, budget, counted };
+        let usage = Mutex::default();
+        let invocation = Invocation { store, transport, rules, budget, counted, usage };
         let track = match queue::track_of(&event.payload) {
             Track::Fast => metrics::Track::Fast,
             Track::Slow => metrics::Track::Slow,
         };
         let response = shift.work(&invocation, event.payload).await;
         metrics.put(track, &invocation.counted);
+        let usage = invocation.usage.into_inner().unwrap_or_else(PoisonError::into_inner);
+        store.count_usage(&usage).await;
         Ok(response)
     }
 }

@@ -25,10 +25,11 @@ use domain::webhook::{DisabledReason, ReadyQueue};
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointCaps, EventId, HomeKey, JobId, JobKind,
     JobState, LaneId, LaneProgress, Rest, Slot, Timestamp, WebhookEndpoint, Workspace, WorkspaceState,
-    error_chain,
+    error_chain, usage,
 };
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use runtime::metrics::Count;
 use store::{JobPage, LaneJob, Leased, Record, RecordedEvent, StoreError, VisitBatch, WebhookLane};
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
@@ -520,11 +521,17 @@ impl<'a, T: Transport> Visit<'a, T> {
         log_failure(delivery, request, &attempt, after.state);
         let counted = &self.invocation.counted;
         counted.delivery_attempt_time.took(attempt.took);
+        let add = |to: &Count, name| {
+            to.add(1);
+            self.invocation.count(self.slot.workspace, now, name);
+        };
         match attempt.outcome.is_acknowledged() {
-            true => counted.deliveries_acknowledged.add(1),
-            false => counted.deliveries_failed.add(1),
+            true => add(&counted.deliveries_acknowledged, usage::DELIVERED),
+            false => add(&counted.deliveries_failed, usage::FAILED),
         }
-        counted.deliveries_exhausted.add(usize::from(next == Next::Exhausted));
+        if next == Next::Exhausted {
+            add(&counted.deliveries_exhausted, usage::EXHAUSTED);
+        }
         self.handled(after, Some(attempt));
     }
 

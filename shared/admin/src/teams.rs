@@ -1,7 +1,7 @@
 //! Teams: create, change and delete them.
 
 use domain::settings::workspace::TeamChange;
-use domain::{Team, TeamId, User, UserId, UserRef, usage};
+use domain::{Team, TeamId, User, UserId, UserRef, used_by};
 use store::IdempotencyKey;
 
 use crate::admin::{Admin, Check, Created, Gate};
@@ -74,7 +74,7 @@ impl<G: Check<Team>> Admin<'_, G> {
     async fn try_delete_team(&self, id: TeamId) -> Result<Option<()>, G::Refusal> {
         let seen = self.store.team(self.workspace, id).await?.ok_or(Refused::UnknownTeam(id))?;
         self.ready(&seen).await?;
-        if !usage::of_team(&seen).is_empty() {
+        if !used_by::of_team(&seen).is_empty() {
             return Err(Refused::TeamInUse { members: seen.members.len() }.into());
         }
         Ok(self.store.delete_team(&seen, &self.by).await?.then_some(()))

@@ -34,6 +34,7 @@ pub mod settings;
 pub mod text;
 pub mod time;
 pub mod usage;
+pub mod used_by;
 pub mod webhook;
 mod words;
 

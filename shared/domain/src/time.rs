@@ -81,6 +81,16 @@ impl Timestamp {
         Self::from_millis(self.as_millis() - self.as_millis().rem_euclid(60_000))
     }
 
+    /// The beginning of the hour.
+    pub fn to_hour(self) -> Self {
+        Self::from_millis(self.as_millis() - self.as_millis().rem_euclid(3_600_000))
+    }
+
+    /// The beginning of the day of UTC.
+    pub fn to_day(self) -> Self {
+        Self::from_millis(self.as_millis() - self.as_millis().rem_euclid(86_400_000))
+    }
+
     /// The time without milliseconds, as webhook bodies contain it: `2026-01-02T03:04:05Z`.
     pub fn to_seconds_string(self) -> String {
         self.print("%Y-%m-%dT%H:%M:%SZ")

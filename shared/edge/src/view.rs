@@ -48,6 +48,7 @@ use domain::message::summary::{Direction, Tally};
 use domain::message::{Content, Pricing, PricingWord, SentBy};
 use domain::person::erasure::{ContactPreview, Preview};
 use domain::sending::{PartError, in_words};
+use domain::usage::{Counted, Counts};
 use domain::webhook::pace::Pace;
 use domain::webhook::{DisabledReason, PARKED_FOR};
 use domain::{
@@ -489,6 +490,12 @@ views! {
         presign_url: PresignedView<'a> = presigned(file, url),
     }
 
+    /// What happened from this time until the next step.
+    pub usage_step(step: &'a Counted) -> UsageStepView<'a> {
+        at: String = step.at.to_string(),
+        counts: &'a Counts = &step.counts,
+    }
+
     presigned(file: &'a Declared, url: String) -> PresignedView<'a> {
         url: String = url,
         method: &'static str = "PUT",
@@ -527,6 +534,13 @@ pub struct ContactsView<'a> {
     pub contacts: Vec<ContactView<'a>>,
     /// The cursor of the next page.
     pub cursor: String,
+}
+
+/// The usage of a workspace.
+#[derive(Debug, Serialize)]
+pub struct UsageView<'a> {
+    /// The steps in the order of time, without gaps.
+    pub steps: Vec<UsageStepView<'a>>,
 }
 
 /// A page of leads.

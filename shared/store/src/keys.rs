@@ -209,6 +209,21 @@ pub(crate) fn line_throttle(workspace: WorkspaceId, channel: &ChannelId) -> (Str
     (format!("{workspace}#T#{}", channel.as_str()), "T")
 }
 
+/// The partition of a workspace's usage (table `limits`).
+pub(crate) fn usage(workspace: WorkspaceId) -> String {
+    format!("{workspace}#N")
+}
+
+/// A shard of the usage of an hour, in the partition of [`usage`].
+pub(crate) fn usage_hour(hour: Timestamp, shard: i64) -> String {
+    format!("{:013}#{shard}", hour.as_millis())
+}
+
+/// The hour of a sort key that [`usage_hour`] made.
+pub(crate) fn read_usage_hour(sk: &str) -> Option<Timestamp> {
+    Some(Timestamp::from_millis(sk.split_once('#')?.0.parse().ok()?))
+}
+
 /// The keys that encrypt cursors (table `secrets`).
 pub(crate) fn cursor_keys() -> (String, &'static str) {
     (format!("{PLATFORM}#X"), "X")

@@ -28,6 +28,7 @@ mod shards;
 mod store;
 mod stream;
 mod tables;
+mod usage;
 mod webhooks;
 
 pub use access::api_keys::{JudgedKey, KeyCreated, ListedKey, Revoked};

@@ -61,6 +61,7 @@ from messaging_client.api.settings import (
     get_lead_capture,
     get_onboarding,
     get_opt_out_keywords,
+    get_usage,
     list_brands,
     list_custom_attributes,
     list_lines,
@@ -371,6 +372,8 @@ def main() -> None:
     lines = parsed("listLines", list_lines.sync_detailed(workspace, client=client), 200, LineList).lines
     assert {line.brand_id for line in lines} <= {brand.id for brand in brands}, lines
     assert [line.account.sync_error for line in lines] == [None] * len(lines), lines
+    usage = parsed("getUsage", get_usage.sync_detailed(workspace, client=client, step=GetUsageStep.DAY), 200, Usage)
+    assert len(usage.steps) == 30 and all(count >= 0 for step in usage.steps for count in step.counts.additional_properties.values()), usage
 
     user = get_user.sync_detailed(workspace, uuid.UUID(stack["userId"]), client=client)
     assert parsed("getUser", user, 200, InternalUser).email == stack["email"]

@@ -148,6 +148,9 @@ async function main(): Promise<void> {
   const lines = await client.GET("/service/api/v1/workspaces/{workspaceId}/settings/lines", { params: { path: workspace } });
   const foreign = printed("listLines", lines, 200).lines.filter((line) => !brandIds.includes(line.brandId));
   if (foreign.length > 0) throw new Error("each line has a brand of the list");
+  const used = await client.GET("/service/api/v1/workspaces/{workspaceId}/usage", { params: { path: workspace, query: { step: "DAY" } } });
+  const { steps } = printed("getUsage", used, 200);
+  if (steps.length !== 30 || !steps.some((step) => (step.counts["message.created.outbound"] ?? 0) > 0)) throw new Error("30 days with messages are expected");
 
   const user = await client.GET("/service/api/v1/workspaces/{workspaceId}/users/{userId}", {
     params: { path: { ...workspace, userId: stack.userId } },

@@ -117,6 +117,8 @@ async function main(): Promise<void> {
   const { lines } = printed("listLines", await api.listLines({ client, path: workspace }), 200);
   const foreign = lines.filter((line) => !brands.some((brand) => brand.id === line.brandId));
   if (foreign.length > 0) throw new Error("each line has a brand of the list");
+  const { steps } = printed("getUsage", await api.getUsage({ client, path: workspace, query: { step: "DAY" } }), 200);
+  if (steps.length !== 30 || !steps.some((step) => (step.counts["message.created.outbound"] ?? 0) > 0)) throw new Error("30 days with messages are expected");
 
   const user = await api.getUser({ client, path: { ...workspace, userId: stack.userId } });
   if (printed("getUser", user, 200).email !== stack.email) throw new Error("another user is expected");

@@ -1,7 +1,7 @@
 //! `console brand ...`
 
 use clap::Subcommand;
-use domain::{Brand, BrandId, ChannelId, Lines, usage};
+use domain::{Brand, BrandId, ChannelId, Lines, used_by};
 
 use crate::arguments::{InWorkspace, one};
 use crate::changed::{Decision, changed};
@@ -108,7 +108,7 @@ impl OneBrand {
             },
             |(_, lines, capture)| {
                 let brand = self.of(lines)?;
-                unused("brand", usage::of_brand(brand, lines, capture.as_ref()))?;
+                unused("brand", used_by::of_brand(brand, lines, capture.as_ref()))?;
                 Ok(Decision::Changed(brand.clone()))
             },
             async |(workspace, ..), brand| store.delete_brand(workspace, brand).await,

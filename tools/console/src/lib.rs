@@ -50,6 +50,7 @@ mod refusal;
 mod team;
 mod template;
 mod unsent;
+mod usage;
 mod user;
 mod view;
 mod webhook;
@@ -129,6 +130,8 @@ nouns! {
     Key(key);
     /// The audit log: who changed what.
     Audit(audit);
+    /// What happened in a workspace, in numbers.
+    Usage(usage);
     /// Internal users (human agents).
     User(user);
     /// Teams of internal users.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::text::operator_name;
-use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspace, usage};
+use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspace, used_by};
 use futures::try_join;
 use store::{ConversationQuery, LineCreated, StoreError};
 
@@ -229,7 +229,7 @@ impl OneLine {
             },
             |(_, lines, capture, newest)| {
                 let line = self.of(lines)?;
-                unused("line", usage::of_line(line, lines, capture.as_ref(), newest))?;
+                unused("line", used_by::of_line(line, lines, capture.as_ref(), newest))?;
                 Ok(Decision::Changed(line.clone()))
             },
             async |(workspace, lines, _, _), line| {

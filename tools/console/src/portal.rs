@@ -20,7 +20,7 @@ use crate::{Console, Result};
 pub(crate) enum Verb {
     /// Let the tenant manage the workspace by the API: with keys that have the scopes `keys:read`, `keys:write`, `audit:read`, `portal:write`,
     /// `webhooks:read`, `webhooks:write`, `deliveries:read`, `deliveries:write`, `events:read`,
-    /// `settings:write`, `leads:read`, `leads:write` and `users:write`, and in the portal.
+    /// `settings:write`, `leads:read`, `leads:write`, `users:write` and `usage:read`, and in the portal.
     ///
     /// It is on in a new workspace. Functions that have the workspace in memory accept these scopes within 30 seconds.
     On(InWorkspace),

@@ -12,7 +12,7 @@ use domain::settings::names::NameTaken;
 use domain::settings::onboarding::SequenceTooLong;
 use domain::settings::template::TemplateUnfit;
 use domain::settings::workspace::TeamFull;
-use domain::usage::UsedBy;
+use domain::used_by::UsedBy;
 use domain::webhook::pace::CapTooLow;
 use domain::webhook::{ChangeRefused, RotationRefused, UrlRefused};
 use domain::{

@@ -13,9 +13,10 @@ use domain::settings::template::{
     AccountState, Button, ButtonKind, ContactField, Form, Header, NewTemplate, ParameterValue, Sendable,
     Slot, Source, Sources, TemplateUnfit, Variable, short_form,
 };
-use domain::usage::UsedBy;
+use domain::used_by::UsedBy;
 use domain::{
-    BusinessAccountId, Provider, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus, usage,
+    BusinessAccountId, Provider, Template, TemplateCategory, TemplateId, TemplateScope, TemplateStatus,
+    used_by,
 };
 use serde_json::{Value, json};
 use store::{TemplateCreated, TemplateOwner};
@@ -241,9 +242,9 @@ async fn uses(console: &Console, owner: &TemplateOwner, template: &Template) -> 
     Ok(match owner {
         TemplateOwner::Workspace(workspace) => {
             let capture = console.store.capture(workspace.id).await?;
-            usage::of_template(template, Some(workspace), capture.as_ref())
+            used_by::of_template(template, Some(workspace), capture.as_ref())
         }
-        TemplateOwner::Platform { .. } => usage::of_template(template, None, None),
+        TemplateOwner::Platform { .. } => used_by::of_template(template, None, None),
     })
 }
 

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 mod onboarding;
 mod routes;
+mod usage;
 
 struct Attributes {
     world: World,

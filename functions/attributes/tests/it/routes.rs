@@ -8,7 +8,7 @@ use harness::{assert_described, assert_routed};
 
 use crate::{Attributes, code};
 
-const FILES: [&str; 16] = [
+const FILES: [&str; 17] = [
     "list",
     "create",
     "get",
@@ -25,6 +25,7 @@ const FILES: [&str; 16] = [
     "rotate-capture-key",
     "onboarding",
     "set-onboarding",
+    "usage",
 ];
 
 #[test]
@@ -57,7 +58,7 @@ async fn the_event_files_are_answered_and_other_methods_have_no_route() {
 async fn each_route_needs_its_scope_and_changes_need_self_service() {
     let f = Attributes::start().await;
     let mut keys = vec![];
-    for scope in ["settings:read", "settings:write", "users:read", "*"] {
+    for scope in ["settings:read", "settings:write", "users:read", "usage:read", "*"] {
         keys.push((scope, f.world.key_with(f.world.workspace, &[scope], |_| ()).await));
     }
     for (file, (_, _, needed)) in FILES.iter().zip(ROUTES) {

@@ -80,8 +80,8 @@ async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages()
     assert!(scene.relayed(&fixture(RELEASED)).await);
     assert_eq!(
         trips(&scene.world.db.calls()),
-        6,
-        "endpoints; events, a lane without counts; messages; deliveries; events; the endpoint's lane"
+        7,
+        "endpoints; events, a lane without counts; messages; deliveries; events; the endpoint's lane; usage"
     );
 
     let mut bodies = scene.bodies(ENDPOINT).await;
@@ -132,7 +132,7 @@ async fn the_summary_of_a_release_uses_the_counts_of_the_lane_and_reads_no_messa
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(RELEASED)).await);
     let calls = scene.world.db.calls();
-    assert_eq!(trips(&calls), 5, "endpoints; events, lane; deliveries; events; the endpoint's lane");
+    assert_eq!(trips(&calls), 6, "endpoints; events, lane; deliveries; events; the endpoint's lane; usage");
     let of_messages: Vec<(&str, f64)> = calls
         .iter()
         .filter(|call| call.table == "test-messages")
@@ -192,7 +192,11 @@ async fn a_conversation_without_messages_also_gets_a_summary() {
     scene.endpoint(ENDPOINT, &["contact.created"]).await;
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(RELEASED)).await);
-    assert_eq!(scene.world.db.calls().len(), 1, "only the endpoints are read");
+    assert_eq!(
+        scene.world.db.operations(),
+        ["Query workspaces", "UpdateItem limits"],
+        "only the endpoints are read"
+    );
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ async fn an_event_of_an_erased_subject_is_recorded_without_its_data() {
     mark(&scene, contact.as_uuid(), ALWAYS).await;
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(UPDATED)).await);
-    assert_eq!(trips(&scene.world.db.calls()), 5, "the mark is read together with the recorded events");
+    assert_eq!(trips(&scene.world.db.calls()), 6, "the mark is read together with the recorded events");
     let delivery = scene.deliveries(ENDPOINT).await.remove(0);
     let body: Value = serde_json::from_str(&scene.body(&delivery).await).unwrap();
     assert_eq!(

@@ -15,6 +15,7 @@ mod outages;
 mod partial_failures;
 mod reported;
 mod templates;
+mod usage;
 
 use std::time::Duration;
 

@@ -16,7 +16,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn an_acknowledged_delivery_takes_one_attempt_and_five_round_trips() {
+async fn an_acknowledged_delivery_takes_one_attempt_and_six_round_trips() {
     let world = World::start().await;
     world.receivers.answer(204);
     let sent = LambdaEvent::new(
@@ -26,8 +26,12 @@ async fn an_acknowledged_delivery_takes_one_attempt_and_five_round_trips() {
     world.db.forget_calls();
     assert!(world.engine.handle(sent).await.unwrap().batch_item_failures.is_empty());
     let calls = world.db.calls();
-    assert_eq!((calls.len(), trips(&calls)), (5, 5), "lease, lane, data for the posts, record, release");
-    assert_eq!(world.units(), (5.0, 4.0));
+    assert_eq!(
+        (calls.len(), trips(&calls)),
+        (6, 6),
+        "lease, lane, data for the posts, record, release; usage"
+    );
+    assert_eq!(world.units(), (5.0, 5.0));
 
     let (delivery, attempts) = world.seen(1).await;
     assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Delivered, 1));

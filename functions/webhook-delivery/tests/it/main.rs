@@ -19,4 +19,5 @@ mod random_histories;
 mod reactions;
 mod receiver;
 mod ssrf;
+mod usage;
 mod world;

@@ -26,6 +26,7 @@ impl Role {
         Scope::TemplatesRead,
         Scope::WebhooksRead,
         Scope::DeliveriesRead,
+        Scope::UsageRead,
     ];
     const DEVELOPER: &'static [Scope] = &[
         Scope::ConversationsRead,
@@ -58,7 +59,14 @@ mod tests {
         let [viewer, developer, admin] = Role::ALL.map(Role::scopes);
         assert_eq!(
             viewer.names(),
-            ["settings:read", "users:read", "templates:read", "webhooks:read", "deliveries:read"]
+            [
+                "settings:read",
+                "users:read",
+                "templates:read",
+                "webhooks:read",
+                "deliveries:read",
+                "usage:read"
+            ]
         );
         for (smaller, larger) in [(&viewer, &developer), (&developer, &admin)] {
             assert!(smaller.beyond(larger).is_empty(), "{smaller:?} {larger:?}");

@@ -55,6 +55,8 @@ pub enum Scope {
     LeadsWrite,
     /// The internal users and the teams: create and change them.
     UsersWrite,
+    /// The counts of what happened in the workspace.
+    UsageRead,
 }
 
 impl Scope {
@@ -84,6 +86,7 @@ impl Scope {
         ("leads:read", Self::LeadsRead),
         ("leads:write", Self::LeadsWrite),
         ("users:write", Self::UsersWrite),
+        ("usage:read", Self::UsageRead),
     ];
 
     /// The names of the scopes. The last one is `*`: every scope, including future ones, but not `contacts:erase`.
@@ -113,6 +116,7 @@ impl Scope {
         "leads:read",
         "leads:write",
         "users:write",
+        "usage:read",
         "*",
     ];
 
@@ -137,6 +141,7 @@ impl Scope {
                 | Self::LeadsRead
                 | Self::LeadsWrite
                 | Self::UsersWrite
+                | Self::UsageRead
         )
     }
 

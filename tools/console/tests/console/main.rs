@@ -34,6 +34,7 @@ mod teams;
 mod template_sync;
 mod templates;
 mod times;
+mod usages;
 mod users;
 mod webhook_update;
 mod webhooks;

@@ -108,6 +108,7 @@ const VERBS: &[(&str, Has)] = &[
     ("template set-source", Nothing(PROVIDER)),
     ("template show", Route("GET /templates/{templateId}")),
     ("template sync", Nothing(PROVIDER)),
+    ("usage show", Route("GET /usage")),
     ("user create", Route("POST /users")),
     ("user disable", Route("PATCH /users/{userId}")),
     ("user enable", Route("PATCH /users/{userId}")),

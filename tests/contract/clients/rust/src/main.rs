@@ -155,6 +155,8 @@ async fn contacts(stack: &Stack) -> Result<(), Failed> {
     let lines = parsed("listLines", integrations.list_lines().workspace_id(*workspace).send().await?, 200);
     let has_brand = |id: &str| brands.brands.iter().any(|brand| brand.id == id);
     assert!(lines.lines.iter().all(|line| has_brand(&line.brand_id)));
+    let request = integrations.get_usage().workspace_id(*workspace).step(types::GetUsageStep::Day);
+    assert_eq!(parsed("getUsage", request.send().await?, 200).steps.len(), 30);
 
     let user: Uuid = stack.text("userId").parse()?;
     let request = integrations.get_user().workspace_id(*workspace).user_id(user);
