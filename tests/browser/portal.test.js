@@ -1028,6 +1028,35 @@ test('the overview names everything that is wrong, and each of it leads to where
   assert.deepEqual(page.complaints.filter((one) => !/503/.test(one)), []);
 });
 
+test('the overview counts the last 24 hours in numbers and bars', async () => {
+  const page = await tab();
+  await signIn(page);
+  const counts = { 'delivery.delivered': 1200, 'delivery.failed': 10, 'message.created.inbound': 61, 'message.created.outbound': 49, 'lead.accepted': 4, 'lead.failed': 1 };
+  const steps = Array.from({ length: 24 }, (_, hour) => ({ at: new Date(Date.UTC(2026, 0, 2, hour)).toISOString(), counts: hour === 7 || hour === 8 ? counts : {} }));
+  await page.route('**/usage', (route) => route.fulfill(json({ steps })));
+  await page.reload();
+  const figures = page.locator('.figures figure');
+  await figures.first().waitFor();
+  assert.deepEqual(await figures.allInnerTexts(), ['Deliveries\n2,400 delivered, 99.2% of attempts', 'Messages\n122 received, 98 sent', 'Leads\n8 accepted, 2 failed']);
+  const heights = await figures.first().locator('path').evaluate((path) => [...path.getAttribute('d').matchAll(/v-([\d.]+)/g)].map(([, height]) => Number(height)));
+  assert.deepEqual(heights.flatMap((height, hour) => (height ? [[hour, height]] : [])), [[7, 1], [8, 1]]);
+  assert.equal(heights.length, 24);
+  await look(page, 'portal-overview-usage');
+  assert.deepEqual(await violations(page), []);
+
+  await page.route('**/usage', (route) => route.fulfill(json({ steps: steps.map(({ at }) => ({ at, counts: {} })) })));
+  await page.reload();
+  await figures.first().waitFor();
+  assert.deepEqual(await figures.allInnerTexts(), ['Deliveries\n0 delivered', 'Messages\n0 received, 0 sent', 'Leads\n0 accepted, 0 failed']);
+
+  await page.route('**/usage', (route) => route.fulfill(problem(503, 'SERVICE_CORE_0503', 'Service Unavailable')));
+  await page.reload();
+  await page.getByRole('alert').getByText('SERVICE_CORE_0503').waitFor();
+  assert.equal(await figures.count(), 0);
+  await page.unroute('**/usage');
+  assert.deepEqual(page.complaints.filter((one) => !/503/.test(one)), []);
+});
+
 test('settings offer what the scopes allow and nothing else', async () => {
   const { url } = await api('POST', '/portal-links', { role: 'VIEWER' });
   const page = await tab();

@@ -10,6 +10,7 @@ import { ProblemBox } from '../parts/problem';
 import { Bones } from '../parts/table';
 import { Seen } from '../parts/text';
 import { Time } from '../parts/time';
+import { Usage } from '../parts/usage';
 import { address } from '../router';
 import { may } from '../session';
 import { t } from '../words';
@@ -116,6 +117,8 @@ async function lines(): Promise<Finding[]> {
   });
 }
 
+const lastHours = async () => (await value(client.GET('/service/api/v1/workspaces/{workspaceId}/usage', { params: { path: workspace() } }))).steps;
+
 const CHECKS: { scope: string; name: () => string; fine: () => string; look: () => Promise<Finding[]> }[] = [
   { scope: 'webhooks:read', name: () => t.webhooks.title, fine: () => t.overview.fine.endpoints, look: endpoints },
   { scope: 'deliveries:read', name: () => t.deliveries.title, fine: () => t.overview.fine.deliveries, look: deliveries },
@@ -128,7 +131,8 @@ export function Overview() {
   const looked = CHECKS.map((check) => ({ ...check, offered: may(check.scope) }));
   const loads = looked.map(({ look, offered }, index) => useLoad(String(index), () => (offered ? look() : Promise.resolve([]))));
   const shown = looked.map((check, index) => ({ ...check, load: loads[index] as Load<Finding[]> })).filter(({ offered }) => offered);
-  const waiting = shown.some(({ load }) => load.loading);
+  const usage = useLoad('usage', () => (may('usage:read') ? lastHours() : Promise.resolve(null)));
+  const waiting = shown.some(({ load }) => load.loading) || usage.loading;
   const failed = shown.some(({ load }) => load.problem);
   const found = shown.reduce((sum, { load }) => sum + (load.value?.length ?? 0), 0);
   return (
@@ -155,6 +159,8 @@ export function Overview() {
           {shown.map(({ name, fine, load }) => load.value?.length === 0 && <li key={name()}>{`✓ ${fine()}`}</li>)}
         </ul>
       )}
+      {!waiting && usage.problem && <ProblemBox problem={usage.problem} again={usage.reload} />}
+      {!waiting && usage.value && <Usage of={usage.value} />}
     </Page>
   );
 }

@@ -240,6 +240,12 @@ export const en = {
       templates: 'No template is paused.',
     },
   },
+  usage: {
+    day: 'The last 24 hours',
+    deliveries: (n: string, share: string) => `${n} delivered${share && `, ${share} of attempts`}`,
+    messages: (received: string, sent: string) => `${received} received, ${sent} sent`,
+    leads: (n: string, failed: string) => `${n} accepted, ${failed} failed`,
+  },
   webhooks: {
     title: 'Webhooks',
     intro: 'Your endpoints: the service posts each event there, signed.',

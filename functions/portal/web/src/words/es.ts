@@ -242,6 +242,12 @@ export const es: Words = {
       templates: 'Ninguna plantilla está en pausa.',
     },
   },
+  usage: {
+    day: 'Las últimas 24 horas',
+    deliveries: (n, share) => `${n} entregadas${share && `, ${share} de los intentos`}`,
+    messages: (received, sent) => `${received} recibidos, ${sent} enviados`,
+    leads: (n, failed) => `${n} aceptados, ${failed} fallidos`,
+  },
   webhooks: {
     title: 'Webhooks',
     intro: 'Sus destinos: el servicio envía allí cada evento, firmado.',
