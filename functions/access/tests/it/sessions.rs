@@ -78,7 +78,14 @@ async fn a_link_starts_a_session_with_its_role_once() {
     let workspace = f.world.workspace;
     let url = format!("https://api.example.com/live/portal/index.html#/sign-in/{workspace}/{token}/confirm");
     assert_eq!(link.json["url"], json!(url));
-    let viewer = json!(["settings:read", "users:read", "templates:read", "webhooks:read", "deliveries:read"]);
+    let viewer = json!([
+        "settings:read",
+        "users:read",
+        "templates:read",
+        "webhooks:read",
+        "deliveries:read",
+        "usage:read"
+    ]);
     assert_eq!((&link.json["role"], &link.json["scopes"]), (&json!("VIEWER"), &viewer));
     assert_eq!(link.json["expiresAt"], "2026-01-02T03:05:06.678Z");
 
@@ -169,7 +176,7 @@ async fn a_link_gives_at_most_what_its_maker_holds() {
     assert_eq!((refused.status, &refused.json["code"]), (422, &json!("SERVICE_KEY_1101")));
     assert_eq!(
         refused.json["extra"],
-        json!({"scopes": ["templates:read", "webhooks:read", "deliveries:read"]})
+        json!({"scopes": ["templates:read", "webhooks:read", "deliveries:read", "usage:read"]})
     );
     let admin = f.session_of(&f.link_of(&f.world.key, "ADMIN").await).await;
     let colleague = f.session_of(&f.link_of(&admin, "ADMIN").await).await;
