@@ -445,6 +445,22 @@ async fn a_contact_is_never_merged_and_erased_at_the_same_time() {
     }
 }
 
+#[tokio::test]
+async fn the_later_time_of_two_contacts_is_kept_also_if_both_are_of_the_same_minute() {
+    for (survivors, mergeds, kept) in [(0, 30, 30), (30, 0, 30), (0, 90, 90)] {
+        let scene = Scene::new().await;
+        let (store, workspace) = (scene.store(), scene.world.workspace);
+        let at = |seconds| store.now().plus(Duration::from_secs(seconds));
+        store.saw(workspace, scene.both, scene.survivor, at(survivors)).await.unwrap();
+        store.saw(workspace, scene.both, scene.merged, at(mergeds)).await.unwrap();
+        let expected = at(kept);
+        scene.finish(scene.ask().await.id).await;
+        let (_, seen) = store.conversation_and_seen(workspace, scene.both).await.unwrap().unwrap();
+        assert_eq!(seen.get(&scene.survivor), Some(&expected), "{survivors} {mergeds}");
+        assert_eq!(seen.get(&scene.merged), None);
+    }
+}
+
 /// The write units of a merge of a contact with so many conversations, each with an agent, that wrote to so many lines.
 async fn units(conversations: usize, lines: usize) -> f64 {
     let scene = Scene::new().await;

@@ -23,7 +23,7 @@ async fn a_delivery_survives_a_crash_at_any_step() {
             assert_eq!(world.states([1]).await, [(DeliveryState::Delivered, 1)], "{death:?} {calls}");
             assert!((1..=2).contains(&world.receivers.count()), "{death:?} {calls}");
             if is_through {
-                assert_eq!(calls, 5, "lease, lane, what posts need, record, release");
+                assert_eq!(calls, 6, "lease, lane, what posts need, record, release; usage");
                 break;
             }
         }

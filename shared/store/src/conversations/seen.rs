@@ -32,11 +32,24 @@ impl Store {
         contact: ContactId,
         at: Timestamp,
     ) -> Result<(), StoreError> {
+        self.saw_after(workspace, conversation, contact, at, AT_MOST_EVERY).await
+    }
+
+    /// The same, unless the row has a time that is not so much earlier. A merge writes every later time: the minutes of two
+    /// contacts would add up. One round trip.
+    pub(crate) async fn saw_after(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        contact: ContactId,
+        at: Timestamp,
+        least: Duration,
+    ) -> Result<(), StoreError> {
         let key = keys::seen(workspace, conversation, contact);
         let item = row(key, "seen", &SeenRow { last_seen_at: at.as_millis() })?;
         let write = Write::put(Table::Conversations, expiring(item, at, self.retention.conversations))
             .when("attribute_not_exists(lastSeenAt) OR lastSeenAt <= :before")
-            .bind(":before", n(at.minus(AT_MOST_EVERY).as_millis()));
+            .bind(":before", n(at.minus(least).as_millis()));
         self.write(write).await?;
         Ok(())
     }

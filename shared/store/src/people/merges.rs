@@ -4,6 +4,8 @@
 //! readers follow that row. Conversations and windows are found by the id of their contact, so they are moved one by one.
 //! Each write may be repeated.
 
+use std::time::Duration;
+
 use domain::choices::Chooser;
 use domain::contact::conflict::{Conflict, ConflictReason};
 use domain::{
@@ -175,7 +177,7 @@ impl Store {
             };
             // First, because the list leads to it.
             if let Some(at) = last_seen.get(&merged) {
-                self.saw(workspace, id, survivor, *at).await?;
+                self.saw_after(workspace, id, survivor, *at, Duration::ZERO).await?;
                 self.forget_seen(workspace, id, merged).await?;
             }
             let Some(next) = seen.with_survivor(survivor, merged, self.now()) else { return Ok(()) };
