@@ -15,7 +15,7 @@ import { address } from '../router';
 import { may } from '../session';
 import { t } from '../words';
 import { allLines, faultsOf, lineName } from './lines';
-import { faultOf, nameOf } from './webhooks';
+import { allEndpoints, faultOf, nameOf } from './webhooks';
 
 const ENDPOINTS = '/service/api/v1/workspaces/{workspaceId}/webhook-endpoints';
 
@@ -30,9 +30,8 @@ interface Finding {
 const at = (page: string, id: string) => address(workspace().workspaceId, page, { id });
 
 async function endpoints(): Promise<Finding[]> {
-  const { webhookEndpoints } = await value(client.GET(ENDPOINTS, { params: { path: workspace() } }));
   const detailed = await Promise.all(
-    webhookEndpoints.map(({ id, state, ...rest }) =>
+    (await allEndpoints()).map(({ id, state, ...rest }) =>
       state === 'ENABLED' ? value(client.GET(`${ENDPOINTS}/{endpointId}`, { params: { path: { ...workspace(), endpointId: id } } })) : { id, state, ...rest },
     ),
   );
