@@ -77,7 +77,7 @@ async fn once(
         if ids.is_placeholder && !message.extras.is_unavailable() {
             return filled(invocation, origin, message, (&ids, conversation, stored), file).await;
         }
-        return repeated(store, workspace, conversation, stored, created_at).await.map(Some);
+        return repeated(store, workspace, &ids, (conversation, stored), created_at).await.map(Some);
     }
 
     let line = match line_of(store, origin, &ids)? {
@@ -149,17 +149,22 @@ pub(crate) fn created_at(origin: Origin<'_>, message: &Incoming) -> Timestamp {
 }
 
 /// A message that is stored already. The attempt that stored it may have died before it recorded that the customer was
-/// seen. A message that was erased since leaves no such record.
+/// seen. A message that was erased since leaves no such record. For a contact that was merged, the one that stays was seen.
 async fn repeated(
     store: &Store,
     workspace: WorkspaceId,
-    conversation: ConversationId,
-    message: MessageId,
+    ids: &InboundIds,
+    (conversation, message): (ConversationId, MessageId),
     at: Timestamp,
 ) -> Result<Processed, StoreError> {
     let stored = store.message(workspace, conversation, message).await?.map(|message| message.content);
     if let Some(Stored::Received(received)) = stored {
-        store.saw(workspace, conversation, received.contact, at).await?;
+        // A contact that has the customer's ids was not merged.
+        let contact = match ids.contact() == Some(received.contact) {
+            true => received.contact,
+            false => store.merged_into(workspace, received.contact).await?.unwrap_or(received.contact),
+        };
+        store.saw(workspace, conversation, contact, at).await?;
     }
     Ok(Processed::Done)
 }
