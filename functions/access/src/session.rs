@@ -7,6 +7,7 @@ use domain::{ApiKey, ApiKeyToken, Author, KeyId, KeyKind};
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, view};
 use runtime::metrics::Denial;
+use store::SessionStart;
 
 use crate::sessions::end_session;
 
@@ -30,25 +31,22 @@ pub(crate) async fn start(call: &Call<'_>, random: &dyn Randomness) -> Result<Re
     let (store, now) = (call.store(), call.store().now());
     let (id, token) = (KeyId::generate(store.ids()), ApiKeyToken::from_entropy(numbers(random)));
     let sha256_hex = token.sha256_hex();
-    let session = match &caller.kind {
+    let (session, link, by) = match &caller.kind {
         KeyKind::Link(link) => {
             let session = started_by(call, link, id).await?;
             let by = Author { actor: session.actor(), request_id: Some(call.request.id().to_owned()) };
-            call.caller.admitted().await?;
-            let link = (call.caller.sha256_hex(), caller);
-            if !store.start_session_by(link, &sha256_hex, &session, &by).await? {
-                return Err(Denial::UsedLink.into());
-            }
-            session
+            (session, Some((call.caller.sha256_hex(), caller)), by)
         }
-        KeyKind::Key | KeyKind::Session(_) => {
-            let session = caller.session(id, seconds, now);
-            call.caller.admitted().await?;
-            store.start_session(&sha256_hex, &session, &call.author()).await?;
-            session
-        }
+        KeyKind::Key | KeyKind::Session(_) => (caller.session(id, seconds, now), None, call.author()),
     };
-    Reply::list(&view::started_session(&session, token.expose())).map(Reply::created)
+    call.caller.admitted().await?;
+    match store.start_session((&sha256_hex, &session), link, &by).await? {
+        SessionStart::Done => {
+            Reply::list(&view::started_session(&session, token.expose())).map(Reply::created)
+        }
+        SessionStart::LinkUsed => Err(Denial::UsedLink.into()),
+        SessionStart::MakerRevoked => Err(Denial::LostMaker.into()),
+    }
 }
 
 /// The session that a link starts, if all its makers are still good.

@@ -6,4 +6,4 @@ pub(crate) mod cursor_keys;
 mod kind_fields;
 pub(crate) mod limiter;
 pub(crate) mod person_key;
-mod sessions;
+pub(crate) mod sessions;

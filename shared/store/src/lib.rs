@@ -34,6 +34,7 @@ mod webhooks;
 pub use access::api_keys::{JudgedKey, KeyCreated, ListedKey, Revoked};
 pub use access::audit::audit_position;
 pub use access::limiter::{Admission, Limiter};
+pub use access::sessions::SessionStart;
 pub use contacts::choices::ChoicesSeen;
 pub use contacts::moves::Moved;
 pub use contacts::page::ContactQuery;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::{ApiKeyToken, AuditFilter, KeyId, SelfService};
+use domain::{ApiKeyToken, AuditFilter, Author, KeyId, KeyKind, SelfService};
 use futures::future::join_all;
 use harness::{Answer, Death};
 use serde_json::{Value, json};
-use store::Table;
+use store::{SessionStart, Table};
 
 use crate::Access;
 use crate::self_service::{FORBIDDEN, switch};
@@ -231,6 +231,45 @@ async fn a_session_ends_by_its_user_by_an_admin_and_with_its_key() {
 }
 
 #[tokio::test]
+async fn a_revoked_key_starts_no_session_while_a_function_remembers_it() {
+    let f = Access::start().await;
+    let maker = f.world.key_with(f.world.workspace, &["*"], |_| ()).await;
+    let id = f.by(&maker, "access-session.json").await.json["keyId"].as_str().unwrap().to_owned();
+    let link = f.link_of(&f.session_of(&maker).await, "VIEWER").await;
+    assert_eq!(f.send(f.of_key("access-revoke.json", KeyId::parse(&id).unwrap())).await.status, 204);
+    let before = f.world.db.rows(Table::ApiKeys);
+    assert_eq!(f.by(&maker, "access-session.json").await.status, 200, "the function remembers the key");
+    is_forbidden(&f.start_by(&maker, &json!({})).await);
+    is_forbidden(&f.start_by(&link, &json!({})).await);
+    assert_eq!(f.world.db.rows(Table::ApiKeys), before);
+}
+
+/// The makers of a link are read before the session is stored: a maker or the root can be revoked in between.
+#[tokio::test]
+async fn a_session_is_not_stored_if_a_key_behind_it_is_revoked_meanwhile() {
+    for is_root_revoked in [false, true] {
+        let f = Access::start().await;
+        let maker = f.session_of(&f.world.key).await;
+        let token = f.link_of(&maker, "VIEWER").await;
+        let (store, hash) = (f.world.db.store(), ApiKeyToken::parse(&token).unwrap().sha256_hex());
+        let link = store.api_key(&hash).await.unwrap().unwrap();
+        let KeyKind::Link(what) = &link.kind else { panic!("a link is expected") };
+        let makers = store.makers(&link).await.unwrap();
+        let session = link.linked_session(what, &makers, KeyId::generate(store.ids()), store.now()).unwrap();
+        let by = Author { actor: session.actor(), request_id: None };
+        if is_root_revoked {
+            store.revoke_api_key(link.workspace_id, link.bucket, &by).await.unwrap();
+        } else {
+            assert_eq!(f.by(&maker, "access-end-session.json").await.status, 204);
+        }
+        let by_link = Some((hash.as_str(), &link));
+        let started = store.start_session(("hash", &session), by_link, &by).await.unwrap();
+        assert_eq!(started, SessionStart::MakerRevoked);
+        assert!(store.api_key("hash").await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
 async fn a_revocation_that_dies_while_it_ends_sessions_is_finished_by_its_repeat() {
     for death in [Death::Before, Death::After] {
         for call in 0..7 {
@@ -329,5 +368,5 @@ async fn each_request_takes_the_round_trips_and_units_of_the_design() {
     f.by(&session, "access-end-session.json").await;
     let ended = counted();
     // One unit and the first trip are the limiter's. A link or a session is authenticated in one trip more.
-    assert_eq!([made, exchanged, started, ended], [(2, 5.0), (3, 9.0), (2, 7.0), (3, 7.0)]);
+    assert_eq!([made, exchanged, started, ended], [(2, 5.0), (3, 11.0), (2, 9.0), (3, 7.0)]);
 }

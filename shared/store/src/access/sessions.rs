@@ -1,12 +1,15 @@
 //! Sessions of the portal and the links that start them. They are keys of their own kind.
 
+use std::collections::BTreeSet;
+
 use domain::access::session::Makers;
 use domain::{Actor, ApiKey, AuditAction, Author, KeyId, WorkspaceId};
 
 use crate::access::api_keys::{ListedKey, Revoked, key_copy, key_row};
+use crate::dynamodb::item::key;
 use crate::dynamodb::paging::{Page, PageRequest};
 use crate::dynamodb::read::{Place, Query};
-use crate::dynamodb::write::Write;
+use crate::dynamodb::write::{Transaction, Write};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -25,14 +28,8 @@ impl Store {
 
     /// The keys behind a link. No round trip for a link of an operator, else one of one call.
     pub async fn makers(&self, link: &ApiKey) -> Result<Makers, StoreError> {
-        let workspace = link.workspace_id;
-        let maker = match link.created_by {
-            Actor::Key(id) => keys::api_key_copy(workspace, id),
-            Actor::Session { id, .. } => keys::session_copy(workspace, id),
-            Actor::Operator(_) => return Ok(Makers { maker: None, root: None }),
-        };
-        let maker = Place::of(Table::ApiKeys, maker);
-        let root = Place::of(Table::ApiKeys, keys::api_key_copy(workspace, link.bucket));
+        let Some(behind) = keys_behind(link) else { return Ok(Makers { maker: None, root: None }) };
+        let [maker, root] = behind.map(|copy| Place::of(Table::ApiKeys, copy));
         let rows = self.rows_at([&maker, &root]).await?;
         let read = |place: &Place| rows.get(place).cloned().map(ListedKey::of).transpose();
         Ok(Makers {
@@ -41,42 +38,37 @@ impl Store {
         })
     }
 
-    /// Stores a session under its SHA-256 (lower-case hex), with its copy. Returns an error if another key has the same hash. One
-    /// round trip, 6 write units.
+    /// Stores a session under its SHA-256 (lower-case hex), with its copy, if no key behind it is revoked. A link that starts it, with
+    /// its SHA-256, is used thereby. Returns an error if another key has the same hash. One round trip, 6 write units, 2 for a link,
+    /// 2 for each of the one or two keys behind the session (an operator's has none).
     pub async fn start_session(
         &self,
-        sha256_hex: &str,
-        session: &ApiKey,
+        (sha256_hex, session): (&str, &ApiKey),
+        by_link: Option<(&str, &ApiKey)>,
         by: &Author,
-    ) -> Result<(), StoreError> {
-        if self.all_or_none(self.of_session(sha256_hex, session, by)?).await? {
-            return Ok(());
-        }
-        Err(StoreError::Failed("another key has the same hash".into()))
-    }
-
-    /// The same by a link with this SHA-256, which is used thereby. Returns `false` if it was used before. One round trip, 8 write
-    /// units.
-    pub async fn start_session_by(
-        &self,
-        (link_sha256_hex, link): (&str, &ApiKey),
-        sha256_hex: &str,
-        session: &ApiKey,
-        by: &Author,
-    ) -> Result<bool, StoreError> {
-        let used = Write::put(Table::ApiKeys, key_row(link_sha256_hex, &link.used(self.now()))?)
-            .when("attribute_not_exists(usedAt)");
-        let [row, copy, entry] = self.of_session(sha256_hex, session, by)?;
-        self.all_or_none([used, row, copy, entry]).await
-    }
-
-    fn of_session(&self, sha256_hex: &str, session: &ApiKey, by: &Author) -> Result<[Write; 3], StoreError> {
-        Ok([
-            Write::put(Table::ApiKeys, key_row(sha256_hex, session)?).when_absent(),
+    ) -> Result<SessionStart, StoreError> {
+        let entry = self.audit(by, session.workspace_id, AuditAction::SessionCreate, session.id, &[])?;
+        let row = Write::put(Table::ApiKeys, key_row(sha256_hex, session)?).when_absent();
+        let mut writes = Transaction::new()
+            .with(Starts::Session, row)
             // The id is new, so there is no such row.
-            Write::put(Table::ApiKeys, key_copy(sha256_hex, session)?),
-            self.audit(by, session.workspace_id, AuditAction::SessionCreate, session.id, &[])?,
-        ])
+            .with(Starts::Session, Write::put(Table::ApiKeys, key_copy(sha256_hex, session)?))
+            .with(Starts::Session, entry);
+        if let Some((sha256_hex, link)) = by_link {
+            let used = Write::put(Table::ApiKeys, key_row(sha256_hex, &link.used(self.now()))?);
+            writes.add(Starts::Link, used.when("attribute_not_exists(usedAt)"));
+        }
+        // A function remembers a key for a while after its revocation. The revocation ends only the sessions that it finds.
+        for copy in keys_behind(session).into_iter().flat_map(BTreeSet::from) {
+            let is_not_revoked = "attribute_not_exists(revokedAt)";
+            writes.add(Starts::Maker, Write::check(Table::ApiKeys, key(copy), is_not_revoked));
+        }
+        let Err(refusals) = self.transact(writes).await? else { return Ok(SessionStart::Done) };
+        match refusals.iter().map(|refusal| refusal.role).max() {
+            Some(Starts::Link) => Ok(SessionStart::LinkUsed),
+            Some(Starts::Maker) => Ok(SessionStart::MakerRevoked),
+            Some(Starts::Session) | None => Err(StoreError::Failed("another key has the same hash".into())),
+        }
     }
 
     /// A page of the workspace's sessions in the order of their ids, with those that ended within the last day. One round trip.
@@ -137,4 +129,35 @@ impl Store {
         }
         Ok(ended)
     }
+}
+
+/// The result of [`Store::start_session`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionStart {
+    /// The session is stored.
+    Done,
+    /// The link was used before. Nothing was stored.
+    LinkUsed,
+    /// A key behind the session is revoked. Nothing was stored.
+    MakerRevoked,
+}
+
+/// What a write of the transaction is about. If the conditions of several do not hold, the last one is the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Starts {
+    Session,
+    Maker,
+    Link,
+}
+
+/// The places of the copies of the maker of this link or session, and of the key that the chain of its makers began with. They can be
+/// the same. `None` if the maker is an operator.
+fn keys_behind(key: &ApiKey) -> Option<[(String, String); 2]> {
+    let workspace = key.workspace_id;
+    let maker = match key.created_by {
+        Actor::Key(id) => keys::api_key_copy(workspace, id),
+        Actor::Session { id, .. } => keys::session_copy(workspace, id),
+        Actor::Operator(_) => return None,
+    };
+    Some([maker, keys::api_key_copy(workspace, key.bucket)])
 }

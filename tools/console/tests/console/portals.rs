@@ -2,6 +2,7 @@
 
 use domain::{ApiKeyToken, AuditAction, AuditFilter, KeyId, KeyKind, Role, Scopes, WorkspaceId};
 use serde_json::json;
+use store::SessionStart;
 
 use crate::Desk;
 
@@ -26,8 +27,9 @@ async fn session(desk: &Desk, workspace: &str) -> KeyId {
     let session = stored.linked_session(what, &makers, id, store.now()).unwrap();
     let by = domain::Author { actor: session.actor(), request_id: None };
     let hash = format!("{:0>64}", id.to_string());
-    assert!(store.start_session_by((&sha256_hex, &stored), &hash, &session, &by).await.unwrap());
-    assert!(!store.start_session_by((&sha256_hex, &stored), "other", &session, &by).await.unwrap());
+    let link = Some((sha256_hex.as_str(), &stored));
+    assert_eq!(store.start_session((&hash, &session), link, &by).await.unwrap(), SessionStart::Done);
+    assert_eq!(store.start_session(("other", &session), link, &by).await.unwrap(), SessionStart::LinkUsed);
     id
 }
 
@@ -84,7 +86,7 @@ async fn a_revoked_key_takes_its_sessions_along() {
     let listed = store.listed_key(id, KeyId::parse(key).unwrap()).await.unwrap().unwrap();
     let session = listed.key.session(KeyId::generate(store.ids()), 300, store.now());
     let by = domain::Author { actor: listed.key.actor(), request_id: None };
-    store.start_session("hash", &session, &by).await.unwrap();
+    store.start_session(("hash", &session), None, &by).await.unwrap();
     desk.json(&["key", "revoke", "--workspace", &workspace, "--key", key]).await;
     assert!(store.sessions(id).await.unwrap()[0].revoked_at.is_some());
     let only = AuditFilter { action: Some(AuditAction::SessionRevoke), ..AuditFilter::default() };
