@@ -298,6 +298,8 @@ BEYOND_SCHEMAS = [
     (r"body(\.(stop|stopMarketing|start)\.\d+)?", "value_error|string_too_short"),
     # The limit applies to the participants after the change.
     (r"body\.participants\.(externals|internals)\.add", "too_long"),
+    # The usage by the hour begins at most 31 days before its end.
+    (r"query\.from", "value_error"),
 ]
 
 
