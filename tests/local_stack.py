@@ -10,10 +10,10 @@ ROOT = pathlib.Path(__file__).parents[1]
 
 
 @contextlib.contextmanager
-def running(name):
+def running(name, *arguments):
     """The path of the stack's file, stack.json. The stack keeps its state in target/stacks/<name>."""
     state = ROOT / "target" / "stacks" / name
-    command = [ROOT / "target" / "debug" / "local", "run", "--no-build", "--port", "0", "--state-dir", state]
+    command = [ROOT / "target" / "debug" / "local", "run", "--no-build", "--port", "0", "--state-dir", state, *arguments]
     stack = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     try:
         if not any(line.startswith("The stack is up.") for line in stack.stdout):

@@ -296,6 +296,32 @@ test('a page that may not store anything still signs in', async () => {
   assert.deepEqual(page.complaints, []);
 });
 
+test('the app of a deployment shows the portal in a frame, and another site does not', async () => {
+  for (const [host, isAllowed] of [['app.example.com', true], ['evil.example.com', false]]) {
+    const { url } = await api('POST', '/portal-links', { role: 'VIEWER', subject: 'vera@example.com', returnUrl: 'https://app.example.com/settings' });
+    const page = await (await browser.newContext({ locale: 'en-GB' })).newPage();
+    await page.route('https://*.example.com/**', (route) => route.fulfill({ contentType: 'text/html', body: `<iframe width="900" height="700" src="${url}"></iframe>` }));
+    const refused = page.waitForEvent('console', (message) => /frame-ancestors/.test(message.text()));
+    // Without a handler, a refusal that never comes would end the process.
+    refused.catch(() => {});
+    await page.goto(`https://${host}/`);
+    const inner = page.frameLocator('iframe');
+    if (!isAllowed) {
+      await refused;
+      assert.equal(await inner.getByRole('navigation').count(), 0);
+      continue;
+    }
+    await inner.getByRole('banner').getByText('vera@example.com').waitFor();
+    await inner.getByRole('link', { name: 'Templates' }).click();
+    await inner.getByRole('heading', { name: 'Templates', level: 1 }).waitFor();
+    await inner.getByRole('link', { name: 'API reference' }).click();
+    await inner.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Templates' }).waitFor();
+    await page.goBack();
+    await inner.getByRole('link', { name: 'Back to the application' }).click();
+    await page.waitForURL('https://app.example.com/settings');
+  }
+});
+
 test('an ended session leads to the sign-in page and back to the page that was asked for', async () => {
   const page = await tab();
   await signIn(page);

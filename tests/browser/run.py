@@ -17,7 +17,8 @@ NODE = ["node", "--test", "--test-reporter=spec"]
 
 
 def main(arguments):
-    with running("browser") as stack_file:
+    # A test shows the portal in a frame of such a page.
+    with running("browser", "--param", "PortalFrameAncestors=https://app.example.com") as stack_file:
         environment = os.environ | {"STACK_FILE": str(stack_file)}
         return subprocess.run([*NODE, *arguments], cwd=HERE, env=environment).returncode
 

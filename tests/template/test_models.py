@@ -34,6 +34,7 @@ EXAMPLES = {
     "ApiDomainName": "api.example.com",
     "CaptureDomainName": "capture.example.com",
     "ProviderDomainName": "provider.example.com",
+    "PortalFrameAncestors": "https://app.example.com",
     "CertificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0f0e0d0c-0000-4000-8000-0123456789ab",
     "SecretsKmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/0f0e0d0c-0000-4000-8000-0123456789ab",
     "DataKmsKeyArn": "arn:aws:kms:eu-west-1:123456789012:key/mrk-0f0e0d0c0000400080000123456789ab",

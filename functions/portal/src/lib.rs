@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use domain::{Unfit, WebOrigin};
 use edge::{ApiRequest, page};
 use lambda_http::{Body, Response};
 use reference::Deployed;
@@ -25,6 +26,22 @@ const HTML: &str = "text/html; charset=utf-8";
 pub struct Portal {
     /// The URL of the lead capture API.
     pub capture_url: String,
+    /// The pages that may show a page of this function in a frame.
+    pub frame_ancestors: FrameAncestors,
+}
+
+/// The value of the policy's directive `frame-ancestors`.
+#[derive(Clone, Debug)]
+pub struct FrameAncestors(String);
+
+impl FrameAncestors {
+    /// Parses comma-separated origins in the form that browsers send. An empty text allows no page.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        let origins = text.split(',').filter(|_| !text.is_empty()).map(WebOrigin::parse);
+        let origins = origins.collect::<Result<Vec<_>, _>>()?;
+        let sources: Vec<&str> = origins.iter().map(WebOrigin::as_str).collect();
+        Ok(Self(if sources.is_empty() { "'none'".to_owned() } else { sources.join(" ") }))
+    }
 }
 
 impl Portal {
@@ -36,16 +53,20 @@ impl Portal {
 
     fn file(&self, request: &ApiRequest, name: &str) -> Option<page::File> {
         if name == INDEX {
-            let (content, policy) = (Cow::Borrowed(DOCUMENT), Cow::Borrowed(POLICY));
+            let (content, policy) = (Cow::Borrowed(DOCUMENT), self.policy(POLICY));
             return Some(page::File { content_type: HTML, content, policy });
         }
-        let policy = Cow::Borrowed(page::POLICY);
+        let policy = self.policy(page::POLICY);
         if name == REFERENCE {
             let content = Cow::Owned(self.reference(request));
             return Some(page::File { content_type: HTML, content, policy });
         }
         let (_, content_type, content) = reference::FILES.iter().find(|(known, ..)| *known == name)?;
         Some(page::File { content_type, content: Cow::Borrowed(content), policy })
+    }
+
+    fn policy(&self, of_page: &str) -> String {
+        format!("{of_page}; frame-ancestors {}", self.frame_ancestors.0)
     }
 
     /// The page with the URLs of this deployment.

@@ -13,9 +13,9 @@ use lambda_http::Body;
 use crate::etag;
 use crate::request::ApiRequest;
 
-/// A page may load its own files only, and no other page may show it in a frame.
+/// A page may load its own files only. Which pages may show it in a frame is a directive of its own.
 pub const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+                      base-uri 'none'; form-action 'none'";
 
 /// A file, and what its browser may do with it.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct File {
     /// The text.
     pub content: Cow<'static, str>,
     /// The content security policy.
-    pub policy: Cow<'static, str>,
+    pub policy: String,
 }
 
 /// The response with a file, or 404 without one. Browsers keep the file, and ask with its `ETag` whether it changed: a
@@ -38,7 +38,7 @@ pub fn answer(request: &ApiRequest, file: Option<File>) -> Response<Body> {
     let known = request.header("if-none-match").is_some_and(|list| etag::lists(list, &tag));
     let builder = Response::builder()
         .header(CACHE_CONTROL, "no-cache")
-        .header(CONTENT_SECURITY_POLICY, policy.as_ref())
+        .header(CONTENT_SECURITY_POLICY, policy)
         .header("cross-origin-opener-policy", "same-origin")
         .header(ETAG, tag)
         .header("permissions-policy", "camera=(), microphone=(), geolocation=()")

@@ -30,7 +30,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("messages", &["domain", "edge", "runtime", "store"]),
         ("message-sender", &["domain", "provider", "queue", "runtime", "store", "worker"]),
         ("people", &["domain", "edge", "queue", "runtime", "store", "worker"]),
-        ("portal", &["edge", "reference", "runtime"]),
+        ("portal", &["domain", "edge", "reference", "runtime"]),
         ("provider-events", &["domain", "edge", "provider", "queue", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
         ("uploads", &["domain", "queue", "runtime", "store"]),

@@ -4,12 +4,18 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use edge::{ApiRequest, CODES};
 use harness::{Answer, GatewayEvent};
-use portal::{DOCUMENT, Portal};
+use portal::{DOCUMENT, FrameAncestors, Portal};
 use sha2::{Digest, Sha256};
 
+fn portal(frame_ancestors: &str) -> Portal {
+    Portal {
+        capture_url: "https://capture.example.org".to_owned(),
+        frame_ancestors: FrameAncestors::parse(frame_ancestors).expect("origins of the test"),
+    }
+}
+
 fn get(event: GatewayEvent) -> Answer {
-    let portal = Portal { capture_url: "https://capture.example.org".to_owned() };
-    portal.handle(&ApiRequest::new(event.request())).into()
+    portal("").handle(&ApiRequest::new(event.request())).into()
 }
 
 fn file(name: &str) -> GatewayEvent {
@@ -35,8 +41,7 @@ fn the_gateway_of_the_local_stack_is_called_without_tls() {
     let mut event = file("reference.html").json().clone();
     event["requestContext"]["domainName"] = "127.0.0.1:8787/_aws/execute-api/abc".into();
     let request = lambda_http::request::from_str(&event.to_string()).expect("an event of the gateway");
-    let portal = Portal { capture_url: "https://capture.example.org".to_owned() };
-    let answer: Answer = portal.handle(&ApiRequest::new(request)).into();
+    let answer: Answer = portal("").handle(&ApiRequest::new(request)).into();
     assert!(answer.text.contains("http://127.0.0.1:8787/_aws/execute-api/abc/live/service/api/v1/"));
 }
 
@@ -91,7 +96,7 @@ fn the_portal_may_run_its_own_script_and_call_its_own_host_and_nothing_else() {
     };
     let expected = format!(
         "default-src 'none'; script-src {}; style-src {}; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-         frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+         require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors 'none'",
         digest("script"),
         digest("style")
     );
@@ -107,6 +112,28 @@ fn the_portal_may_run_its_own_script_and_call_its_own_host_and_nothing_else() {
     }
     let tag = header(&answer, "etag").expect("a strong tag").to_owned();
     assert_eq!(get(file("index.html").header("if-none-match", &tag)).status, 304);
+}
+
+#[test]
+fn the_pages_of_a_deployment_show_its_pages_in_a_frame_and_no_others_do() {
+    for (given, expected) in [
+        ("", "'none'"),
+        ("https://app.example.com", "https://app.example.com"),
+        ("https://a.example,https://b.example:8443", "https://a.example https://b.example:8443"),
+        ("http://localhost:3000", "http://localhost:3000"),
+    ] {
+        for name in ["index.html", "reference.html"] {
+            let answer: Answer = portal(given).handle(&ApiRequest::new(file(name).request())).into();
+            let policy = header(&answer, "content-security-policy").unwrap_or_default();
+            assert!(policy.ends_with(&format!("; frame-ancestors {expected}")), "{policy}");
+            assert_eq!(policy.matches("frame-ancestors").count(), 1, "{policy}");
+        }
+    }
+    for wrong in
+        ["*", "http://app.example.com", "https://app.example.com/", "https://a.example; script-src *", ","]
+    {
+        assert!(FrameAncestors::parse(wrong).is_err(), "{wrong}");
+    }
 }
 
 #[test]

@@ -116,7 +116,7 @@ function Shell({ session: now, route, redraw }: { session: Session; route: Route
           </li>
           {now.info.returnUrl && (
             <li>
-              <a href={now.info.returnUrl} rel="noreferrer">
+              <a href={now.info.returnUrl} target="_top" rel="noreferrer">
                 {t.app.back}
               </a>
             </li>
