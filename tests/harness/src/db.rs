@@ -52,6 +52,16 @@ pub struct StreamReader {
     place: StreamPlace,
 }
 
+/// A reader of single rows.
+pub struct RowReader(Database);
+
+impl RowReader {
+    /// The row that a request names by `TableName` and `Key`, as DynamoDB JSON; `null` if there is none.
+    pub fn row(&self, named: &Value) -> Value {
+        expect("row", serde_json::to_value(expect("get", self.0.get_item(request(named))).item))
+    }
+}
+
 impl StreamReader {
     /// The records since the last call.
     pub fn changes(&mut self) -> Vec<Value> {
@@ -346,6 +356,11 @@ impl TestDb {
     pub fn row(&self, table: Table, pk: &str, sk: &str) -> Value {
         let found = self.database.get_item(request(&self.at(table, pk, sk)));
         expect("row", serde_json::to_value(expect("get", found).item))
+    }
+
+    /// A reader that needs no borrow of this database.
+    pub fn row_reader(&self) -> RowReader {
+        RowReader(self.database.clone())
     }
 
     /// Writes a row past the service: it is not in [`TestDb::calls`], but in the stream.

@@ -24,6 +24,13 @@ impl GatewayEvent {
         self
     }
 
+    /// Addresses another workspace, also in the paths, which [`GatewayEvent::path`] leaves as they are.
+    pub fn in_workspace(self, id: impl ToString) -> Self {
+        let named = self.0["pathParameters"]["workspaceId"].as_str().unwrap_or_default();
+        let text = self.0.to_string().replace(named, &id.to_string());
+        Self(serde_json::from_str(&text).unwrap_or_else(|error| panic!("not an event: {error}")))
+    }
+
     /// Sets the whole query string. A name may occur more than once.
     pub fn query(mut self, pairs: &[(&str, &str)]) -> Self {
         let mut lists: HashMap<&str, Vec<&str>> = HashMap::new();

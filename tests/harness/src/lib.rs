@@ -35,7 +35,7 @@ mod world;
 
 pub use bucket::TestBucket;
 pub use choices::OptedOut;
-pub use db::{StreamPlace, StreamReader, TestDb};
+pub use db::{RowReader, StreamPlace, StreamReader, TestDb};
 pub use failures::TestFailures;
 pub use fault::{Death, Fault};
 pub use fixtures::{fixture, fixture_text, queue_fixture};

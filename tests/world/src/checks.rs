@@ -92,7 +92,7 @@ impl Simulation {
     pub(crate) async fn check(&self) {
         self.find_panics().await;
         self.sync();
-        for wrong in self.receivers.broken() {
+        for wrong in self.receivers.broken().into_iter().chain(self.faults.wrong_commits()) {
             self.breaks(wrong);
         }
         for dead in self.dead_letters.take() {
@@ -110,6 +110,8 @@ impl Simulation {
             self.check_settings(tenant).await;
             self.check_closed(tenant);
             self.check_extras(tenant);
+            self.check_hooks(tenant);
+            self.check_credentials(tenant).await;
             self.check_person(tenant).await;
             self.check_merged(tenant).await;
             self.check_tombstones(tenant);
@@ -128,6 +130,7 @@ impl Simulation {
             self.check_templates(tenant).await;
             self.check_lists(tenant).await;
             self.check_lists_of_messages(tenant, &messages).await;
+            self.check_usage(tenant).await;
         }
         if !self.world.db.rows_from(Table::Messages, "Q#").is_empty() {
             self.breaks("entries of messages to send are left".to_owned());
@@ -386,13 +389,13 @@ impl Simulation {
                 self.breaks(format!("no {kind} with {field} {value}"));
             }
         }
-        // Every recorded event arrived, except those about the endpoint itself, which its other endpoints get.
+        // Every recorded event arrived, except those about the endpoint itself, which its other endpoints get, and tests of others.
         let arrived: BTreeSet<&str> = events.iter().map(|event| event.id.as_str()).collect();
         for row in self.world.db.rows_from(Table::Webhooks, "V") {
             let pk = text(&row["pk"]).unwrap_or_default();
             if let Some(id) = pk.strip_prefix(&format!("{}#V#", tenant.workspace))
                 && !arrived.contains(id)
-                && !text(&row["eventType"]).is_some_and(|kind| kind.starts_with("webhook.endpoint_"))
+                && !text(&row["eventType"]).is_some_and(|kind| kind.starts_with("webhook."))
             {
                 self.breaks(format!("event {id} was recorded and did not arrive"));
             }

@@ -30,7 +30,8 @@ impl Desk {
 }
 
 /// The randomness of keys and secrets.
-struct Entropy(Arc<Random>);
+#[derive(Clone)]
+pub(crate) struct Entropy(pub(crate) Arc<Random>);
 
 impl Randomness for Entropy {
     fn fill(&self, bytes: &mut [u8]) {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use crate::commits::{Commit, Commits};
 use crate::order::Order;
 use crate::queues::QUEUES;
 use crate::random::Random;
@@ -134,6 +135,8 @@ pub(crate) struct Faults {
     order: Arc<Mutex<Option<Order>>>,
     /// What jobs about persons wrote, once the world follows it.
     taken: Arc<Mutex<Option<Taken>>>,
+    /// What managing functions committed, once the world follows it.
+    commits: Arc<Mutex<Option<Commits>>>,
 }
 
 impl Faults {
@@ -149,11 +152,13 @@ impl Faults {
             written: Mutex::default(),
             order: Arc::default(),
             taken: Arc::default(),
+            commits: Arc::default(),
         }
     }
 
-    /// From now on the order of what is recorded is known, and what jobs about persons write.
-    pub(crate) fn follow(&self, order: Order, taken: Taken) {
+    /// From now on the order of what is recorded is known, and what jobs about persons and managing functions write.
+    pub(crate) fn follow(&self, order: Order, taken: Taken, commits: Commits) {
+        *self.commits.lock().unwrap_or_else(PoisonError::into_inner) = Some(commits);
         *self.order.lock().unwrap_or_else(PoisonError::into_inner) = Some(order);
         *self.taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(taken);
     }
@@ -162,6 +167,12 @@ impl Faults {
     pub(crate) fn taken(&self) -> Vec<Value> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         taken.as_ref().map(|taken| taken.rows().to_vec()).unwrap_or_default()
+    }
+
+    /// What is wrong with the commits of managing functions.
+    pub(crate) fn wrong_commits(&self) -> Vec<String> {
+        let commits = self.commits.lock().unwrap_or_else(PoisonError::into_inner);
+        commits.as_ref().map(|commits| commits.wrong().to_vec()).unwrap_or_default()
     }
 
     /// Asks what was recorded.
@@ -254,7 +265,7 @@ impl Faults {
 }
 
 /// Tells who follows the writes, if the world follows them by now.
-fn told<T>(follower: &Mutex<Option<T>>, what: fn(&mut T)) {
+fn told<T>(follower: &Mutex<Option<T>>, what: impl FnOnce(&mut T)) {
     if let Some(follower) = follower.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         what(follower);
     }
@@ -327,6 +338,8 @@ impl Turns for Faults {
         let order = changes_choices_or_messages(operation, body).then(|| self.order.clone());
         let taken = Taken::is_write(&who.name, operation).then(|| self.taken.clone());
         let of_others = taken.clone();
+        let commit = Commit::of(&who.name, operation, body).map(|commit| (self.commits.clone(), commit));
+        let begun = commit.clone();
         Turn {
             before: async move {
                 sleep(before).await;
@@ -335,6 +348,9 @@ impl Turns for Faults {
                 }
                 if let Some(taken) = of_others {
                     told(&taken, Taken::skip);
+                }
+                if let Some((commits, commit)) = begun {
+                    told(&commits, |commits| commits.look(&commit));
                 }
             }
             .boxed(),
@@ -351,6 +367,9 @@ impl Turns for Faults {
                 }
                 if let Some(taken) = taken {
                     told(&taken, Taken::keep);
+                }
+                if let Some((commits, commit)) = commit {
+                    told(&commits, |commits| commits.judge(&commit));
                 }
                 async move {
                     if dies == Some(true) {

@@ -47,6 +47,12 @@ pub(crate) struct Ledger {
     pub(crate) closures: Vec<Closure>,
     /// The endpoints that operators created, the newest last.
     pub(crate) extras: Vec<Extra>,
+    /// The keys and sessions that the tenant made by the management API.
+    pub(crate) credentials: Vec<Credential>,
+    /// The ends of keys with all sessions that began with them, by the keys' ids.
+    pub(crate) ended: BTreeMap<String, Instant>,
+    /// The endpoints that the tenant made by the management API.
+    pub(crate) hooks: Vec<Hook>,
     /// The person whom the operator may erase.
     pub(crate) person: Person,
     /// The merge that the tenant asked for.
@@ -98,6 +104,32 @@ pub(crate) struct Extra {
     pub(crate) created: Option<Timestamp>,
     /// When it was certainly gone.
     pub(crate) deleted: Option<Instant>,
+}
+
+/// A key or a session that the tenant made by the management API.
+#[derive(Clone, Debug)]
+pub(crate) struct Credential {
+    pub(crate) id: String,
+    pub(crate) secret: String,
+    /// The program's key with which it began: itself, or `None` for the key that every tenant has.
+    pub(crate) root: Option<String>,
+    pub(crate) is_session: bool,
+    /// Whether somebody asked to end it, or it ends by itself.
+    pub(crate) may_end: bool,
+    /// When it was certainly ended.
+    pub(crate) ended: Option<Instant>,
+}
+
+/// An endpoint that the tenant made by the management API.
+#[derive(Clone, Debug)]
+pub(crate) struct Hook {
+    pub(crate) id: String,
+    /// The present URL last.
+    pub(crate) urls: Vec<String>,
+    /// When it was certainly gone.
+    pub(crate) deleted: Option<Instant>,
+    /// Whether the last rotation of its secret was answered.
+    pub(crate) knows_next: bool,
 }
 
 /// A person whom the operator may erase.

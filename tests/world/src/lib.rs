@@ -9,7 +9,9 @@ mod checks;
 mod clients;
 mod closures;
 mod commands;
+mod commits;
 mod consents;
+mod credentials;
 mod crowd;
 mod customers;
 mod desk;
@@ -17,16 +19,20 @@ mod edits;
 mod endpoints;
 mod faults;
 mod files;
+mod hooks;
 mod ledger;
 mod machine;
+mod management;
 mod merges;
 mod operator;
 mod order;
+mod parts;
 mod persons;
 pub mod phones;
 mod queues;
 mod random;
 mod receivers;
+mod redeliveries;
 pub mod register;
 mod reviews;
 mod rows;
@@ -39,6 +45,7 @@ mod templates;
 mod tenant;
 mod times;
 mod trace;
+mod usage;
 mod whatsapp;
 
 use std::sync::Arc;
@@ -48,9 +55,11 @@ use harness::{TestBucket, TestDb, TestFailures, TestQueue, World};
 use tokio::task::LocalSet;
 use tokio::time::Instant;
 
+use crate::commits::Commits;
 use crate::faults::{Faults, Levels};
-use crate::machine::{Machine, Parts};
+use crate::machine::Machine;
 use crate::order::Order;
+use crate::parts::Parts;
 use crate::random::{Random, RandomIds};
 use crate::receivers::Receivers;
 use crate::simulation::Simulation;
@@ -120,7 +129,7 @@ async fn live(options: &Options) -> Report {
     let faults = Arc::new(Faults::new(random.clone(), trace.clone(), levels));
 
     let world = World::over(TestDb::simulated()).await;
-    faults.follow(Order::of(&world.db), Taken::of(&world.db));
+    faults.follow(Order::of(&world.db), Taken::of(&world.db), Commits::of(&world.db));
     for safeguard in &options.without {
         world.db.remove_safeguard(safeguard);
     }
@@ -138,6 +147,7 @@ async fn live(options: &Options) -> Report {
         world: &world,
         begun,
         random: &random,
+        of_management: &Arc::new(Random::new(options.seed.rotate_left(8))),
         skew: levels.skew,
         ids,
         sqs: sqs.client(),
@@ -163,6 +173,10 @@ async fn live(options: &Options) -> Report {
     simulation.start_customers(&Random::new(options.seed.rotate_left(32)));
     simulation.start_operators();
     simulation.start_reviews(&Random::new(options.seed.rotate_left(48)));
+    // The other half of the worlds stays as it is without the management API.
+    if options.seed % 2 == 1 {
+        simulation.start_management(&Random::new(options.seed.rotate_left(24)));
+    }
     simulation.act().await;
     simulation.rest().await;
     if simulation.recover().await {

@@ -1,86 +1,31 @@
 //! One process of each function, as Lambda runs them: with a memory and a clock of its own.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use console::KnownStack;
 use domain::sending::SendSchedule;
-use domain::{Erasure, LaneKind, RetrySchedule, TrustedReceivers};
+use domain::{Erasure, RetrySchedule, TrustedReceivers};
 use edge::Api;
 use event_relay::Relay;
-use harness::{TestBucket, TestFailures, World};
 use inbox::{Files, Inbox, TemplateReader};
 use leads::{Leads, Quotas};
 use messages::Messages;
 use provider::{FileClient, FileHosts, TemplateClient};
 use provider_events::{Apps, ProviderEvents};
-use queue::{InboundQueue, Queues};
+use runtime::SendRules;
 use runtime::metrics::ApiFunction;
-use runtime::{Metrics, SendRules};
-use store::{Bucket, Store};
+use store::Bucket;
 use sweeper::Sweeper;
-use tokio::time::Instant;
 use uploads::Uploads;
 
 use crate::captcha::Captcha;
 use crate::desk::Desk;
-use crate::random::{Random, RandomIds};
+use crate::management::Management;
+use crate::parts::Parts;
 use crate::receivers::Receivers;
 use crate::templates;
-use crate::times::{ATTEMPT, CALL, RESCUE, SkewedClock};
+use crate::times::{ATTEMPT, CALL, RESCUE};
 use crate::whatsapp::WhatsApp;
-
-/// The dependencies of a world's functions.
-pub(crate) struct Parts<'a> {
-    pub(crate) world: &'a World,
-    pub(crate) begun: Instant,
-    pub(crate) random: &'a Arc<Random>,
-    /// The greatest difference of a clock, in milliseconds.
-    pub(crate) skew: u64,
-    pub(crate) ids: Arc<RandomIds>,
-    pub(crate) sqs: aws_sdk_sqs::Client,
-    pub(crate) bucket: &'a TestBucket,
-    pub(crate) failures: &'a TestFailures,
-    pub(crate) whatsapp: &'a WhatsApp,
-    pub(crate) receivers: &'a Receivers,
-}
-
-impl Parts<'_> {
-    fn clock(&self) -> Arc<SkewedClock> {
-        let skew = i64::try_from(self.random.within(0, 2 * self.skew)).unwrap_or_default()
-            - i64::try_from(self.skew).unwrap_or_default();
-        Arc::new(SkewedClock { begun: self.begun, skew })
-    }
-
-    fn store(&self, function: &str) -> Store {
-        self.world.db.store_with(function, self.clock(), self.ids.clone())
-    }
-
-    fn bucket(&self, function: &str) -> Bucket {
-        self.bucket.bucket_with(&self.world.db, function, self.clock())
-    }
-
-    fn queues(&self) -> Queues {
-        let url = |name: &str| format!("http://queue.invalid/1/{name}");
-        Queues::default()
-            .with_webhooks(self.sqs.clone(), url("webhook-deliveries"), url("webhook-deliveries-slow"))
-            .with(LaneKind::Conversation, self.sqs.clone(), url("message-sends"))
-            .with(LaneKind::Lead, self.sqs.clone(), url("lead-sends"))
-            .with(LaneKind::Person, self.sqs.clone(), url("person-jobs"))
-    }
-
-    fn inbox_queue(&self) -> InboundQueue {
-        InboundQueue::new(self.sqs.clone(), "http://queue.invalid/1/inbox")
-    }
-
-    fn metrics(&self) -> Metrics {
-        Metrics::kept(self.world.db.clock().clone()).0
-    }
-
-    fn api(&self, function: ApiFunction, name: &str) -> Api {
-        Api::new(self.store(name), self.metrics(), function)
-    }
-}
 
 /// One process of each function.
 pub(crate) struct Machine {
@@ -102,6 +47,7 @@ pub(crate) struct Machine {
     pub(crate) people: people::Engine,
     pub(crate) delivery: webhook_delivery::Engine<Receivers>,
     pub(crate) sweeper: Sweeper,
+    pub(crate) management: Management,
     /// Where an operator types commands.
     pub(crate) desk: Desk,
 }
@@ -212,6 +158,7 @@ impl Machine {
                 budget: Sweeper::BUDGET,
                 metrics: parts.metrics(),
             },
+            management: Management::new(parts),
             desk: Desk {
                 store: parts.world.db.operator_store(parts.clock(), parts.ids.clone()),
                 stack: KnownStack {

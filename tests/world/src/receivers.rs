@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use domain::webhook::SigningSecret;
 use domain::{AttemptError, EndpointSecrets, WorkspaceId};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
@@ -32,6 +33,8 @@ pub(crate) struct Receivers {
     /// What was wrong with a post.
     broken: Rc<RefCell<Vec<String>>>,
     posts: Rc<RefCell<Vec<Posted>>>,
+    /// How many posts were answered with 200, by workspace.
+    answered: Rc<RefCell<BTreeMap<WorkspaceId, u64>>>,
     in_flight: InFlight,
 }
 
@@ -62,32 +65,71 @@ pub(crate) struct Posted {
 
 struct Receiver {
     workspace: WorkspaceId,
-    /// `None` as long as the operator has not told them.
-    secrets: Option<EndpointSecrets>,
+    /// The secrets that were told: none at first, several after a rotation.
+    secrets: Vec<SigningSecret>,
+    /// The keys with which the service may call: several after a change.
+    keys: Vec<String>,
     /// Whether it says at times that it is gone.
     is_switched: bool,
+    /// Whether its secret may be rotated. Then several sign.
+    rotates: bool,
     acknowledged: Vec<Event>,
 }
 
 impl Receivers {
     pub(crate) fn new(faults: Arc<Faults>) -> Self {
         let (broken, posts, in_flight) = (Rc::default(), Rc::default(), Rc::default());
-        Self { faults, all: Rc::default(), broken, posts, in_flight }
+        Self { faults, all: Rc::default(), broken, posts, answered: Rc::default(), in_flight }
     }
 
     pub(crate) fn add(&self, url: &str, workspace: WorkspaceId, secrets: EndpointSecrets, is_switched: bool) {
-        let receiver = Receiver { workspace, secrets: Some(secrets), is_switched, acknowledged: vec![] };
-        self.all.borrow_mut().insert(url.to_owned(), receiver);
+        self.announce(url, workspace, secrets.api_key.expose());
+        self.tell(url, secrets.signing.active);
+        self.change(url, |receiver| (receiver.is_switched, receiver.rotates) = (is_switched, false));
     }
 
     /// A receiver that does not know its secrets yet, and accepts nothing.
-    pub(crate) fn announce(&self, url: &str, workspace: WorkspaceId) {
-        let receiver = Receiver { workspace, secrets: None, is_switched: false, acknowledged: vec![] };
+    pub(crate) fn announce(&self, url: &str, workspace: WorkspaceId, key: &str) {
+        let (secrets, keys, acknowledged) = (vec![], vec![key.to_owned()], vec![]);
+        let (is_switched, rotates) = (false, true);
+        let receiver = Receiver { workspace, secrets, keys, is_switched, rotates, acknowledged };
         self.all.borrow_mut().insert(url.to_owned(), receiver);
+    }
+
+    /// From now on, the receiver knows this secret too.
+    pub(crate) fn tell(&self, url: &str, secret: SigningSecret) {
+        self.change(url, |receiver| receiver.secrets.push(secret));
+    }
+
+    /// From now on, the receiver accepts this key too.
+    pub(crate) fn accept(&self, url: &str, key: &str) {
+        self.change(url, |receiver| receiver.keys.push(key.to_owned()));
+    }
+
+    /// The receiver at the first URL also has the second one from now on.
+    pub(crate) fn move_to(&self, url: &str, next: &str) {
+        let (workspace, secrets, keys) = {
+            let all = self.all.borrow();
+            let Receiver { workspace, secrets, keys, .. } = &all[url];
+            (*workspace, secrets.clone(), keys.clone())
+        };
+        self.announce(next, workspace, "");
+        self.change(next, |receiver| (receiver.secrets, receiver.keys) = (secrets, keys));
+    }
+
+    fn change(&self, url: &str, change: impl FnOnce(&mut Receiver)) {
+        if let Some(receiver) = self.all.borrow_mut().get_mut(url) {
+            change(receiver);
+        }
     }
 
     pub(crate) fn posts(&self) -> Vec<Posted> {
         self.posts.borrow().clone()
+    }
+
+    /// How many posts for a workspace were answered with 200.
+    pub(crate) fn answered_well(&self, workspace: WorkspaceId) -> u64 {
+        self.answered.borrow().get(&workspace).copied().unwrap_or_default()
     }
 
     /// The events that a receiver acknowledged, in their order, some more than once.
@@ -114,30 +156,33 @@ impl Receivers {
     }
 
     /// Verifies a post as a receiver does. Returns the event.
-    fn verified(
-        receiver: &Receiver,
-        secrets: &EndpointSecrets,
-        headers: &BTreeMap<&str, String>,
-        body: &[u8],
-    ) -> Result<Event, String> {
+    fn verified(receiver: &Receiver, headers: &BTreeMap<&str, String>, body: &[u8]) -> Result<Event, String> {
         let header = |name: &str| headers.get(name).cloned().unwrap_or_default();
-        let secret = &secrets.signing.active;
         let mac = |key: &[u8], text: &[u8]| {
             let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes every key");
             mac.update(text);
             mac.finalize().into_bytes()
         };
-        let legacy = domain::encoding::hex(&mac(secret.expose().as_bytes(), body));
-        if header("x-service-signature") != format!("sha256={legacy}") {
+        let legacy = |secret: &SigningSecret| {
+            let mac = domain::encoding::hex(&mac(secret.expose().as_bytes(), body));
+            header("x-service-signature") == format!("sha256={mac}")
+        };
+        if !receiver.secrets.iter().any(legacy) {
             return Err("a wrong signature of the body".to_owned());
         }
-        if header("x-service-api-key") != secrets.api_key.expose() {
+        if !receiver.keys.contains(&header("x-service-api-key")) {
             return Err("another tenant's key".to_owned());
         }
         let (id, at) = (header("webhook-id"), header("webhook-timestamp"));
         let signed = [id.as_bytes(), b".", at.as_bytes(), b".", body].concat();
-        let standard = format!("v1,{}", STANDARD.encode(mac(&secret.key_bytes(), &signed)));
-        if header("webhook-signature") != standard {
+        let signatures = header("webhook-signature");
+        let signatures: Vec<&str> = signatures.split(' ').collect();
+        let standard = |secret: &SigningSecret| {
+            let signature = format!("v1,{}", STANDARD.encode(mac(&secret.key_bytes(), &signed)));
+            signatures.contains(&signature.as_str())
+        };
+        let is_signed = receiver.secrets.iter().any(standard);
+        if !is_signed || signatures.len() > 1 && !receiver.rotates {
             return Err("a wrong standard signature".to_owned());
         }
         let json: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
@@ -165,10 +210,10 @@ impl Transport for Receivers {
                 let (begun, at) = (WHO.with(|who| who.begun), Instant::now());
                 let posted = Posted { url: url.clone(), workspace: receiver.workspace, begun, at };
                 self.posts.borrow_mut().push(posted);
-                match &receiver.secrets {
-                    Some(secrets) => Self::verified(receiver, secrets, &headers, post.body),
-                    None => return Ok(Answer { status: 500, retry_after: None, body: vec![] }),
+                if receiver.secrets.is_empty() {
+                    return Ok(Answer { status: 500, retry_after: None, body: vec![] });
                 }
+                Self::verified(receiver, &headers, post.body)
             }
             None => Err("an unknown URL".to_owned()),
         };
@@ -200,6 +245,7 @@ impl Transport for Receivers {
             5 => Ok(Answer { status: 429, retry_after: Some("7".to_owned()), body: vec![] }),
             _ => {
                 if let Some(receiver) = self.all.borrow_mut().get_mut(&url) {
+                    *self.answered.borrow_mut().entry(receiver.workspace).or_default() += 1;
                     receiver.acknowledged.push(event);
                 }
                 answer(200)

@@ -204,7 +204,7 @@ impl Simulation {
         let (request, begun) = (ApiRequest::new(event.request()), Instant::now());
         let machine = self.machine();
         let work = async {
-            match function {
+            let response = match function {
                 "conversations" => {
                     conversations::handle(&machine.conversations, crate::times::RESCUE, &request).await
                 }
@@ -218,10 +218,11 @@ impl Simulation {
                 }
                 "users" => users::handle(&machine.users, &request).await,
                 "files" => files::handle(&machine.files, &machine.bucket, &request).await,
-                other => panic!("no function {other}"),
-            }
+                other => return machine.management.handle(other, &request).await,
+            };
+            response.into()
         };
-        let answer: Answer = self.invoke(function, Duration::from_secs(29), work).await?.into();
+        let answer: Answer = self.invoke(function, Duration::from_secs(29), work).await?;
         self.trace.note(format_args!("{function} answers {} {}", answer.status, answer.text));
         // The caller's own connection may break, too.
         let is_answer = self.is_answer(&event, answer.status, begun);
