@@ -19,7 +19,7 @@ ENGINE = HERE / "engine"
 TARGETS = sorted(path.stem for path in (ENGINE / "src" / "bin").glob("*.rs") if path.stem != "planted")
 FOLDER = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", HERE.parents[1] / "target")).absolute() / "fuzz"
 # The longest input. Longer ones find little and are slow.
-LONGEST = {"api": 4096, "provider_webhooks": 4096, "imports": 1024, "leads": 2048, "bodies": 1024}
+LONGEST = {"api": 4096, "management": 4096, "provider_webhooks": 4096, "imports": 1024, "leads": 2048, "bodies": 1024}
 # Coverage of the compiler's own back end, which stable Rust has. Without the last two options it merges comparisons, and
 # the engine does not see how far an input came.
 COVERAGE = [

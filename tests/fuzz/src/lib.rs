@@ -12,6 +12,7 @@ pub mod cursors;
 pub mod files;
 pub mod imports;
 pub mod leads;
+pub mod management;
 pub mod phones;
 pub mod provider_requests;
 pub mod provider_webhooks;
@@ -26,7 +27,7 @@ pub mod urls;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     ("api", api::run),
     ("api_keys", api_keys::run),
     ("bodies", bodies::run),
@@ -34,6 +35,7 @@ pub const TARGETS: [Target; 15] = [
     ("files", files::run),
     ("imports", imports::run),
     ("leads", leads::run),
+    ("management", management::run),
     ("phones", phones::run),
     ("provider_requests", provider_requests::run),
     ("provider_webhooks", provider_webhooks::run),

@@ -65,14 +65,18 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         (
             "fuzz",
             &[
+                "access",
                 "attributes",
                 "console",
                 "contacts",
                 "conversations",
+                "deliveries",
                 "domain",
                 "edge",
+                "endpoints",
                 "files",
                 "harness",
+                "lead-records",
                 "leads",
                 "messages",
                 "provider",
