@@ -39,11 +39,11 @@ impl Simulation {
                 0..3 => self.makes_key(tenant).await,
                 3..6 => self.makes_link(tenant).await,
                 6 => {
-                    let maker = self.some_maker(tenant, |one| !one.is_session && !one.may_end);
+                    let maker = self.some_maker(tenant, |one| !one.is_session);
                     self.starts_session(tenant, maker).await;
                 }
                 7 => self.signs_out(tenant).await,
-                8 => self.revokes_some(tenant).await,
+                8 => self.revokes_used(tenant).await,
                 9 => self.shortens(tenant).await,
                 _ => self.presents(tenant).await,
             }
@@ -212,11 +212,15 @@ impl Simulation {
         }
     }
 
-    /// Revokes one of the keys.
-    async fn revokes_some(&self, tenant: &Tenant) {
-        if let Some(key) = self.some_credential(tenant, |one| !one.is_session) {
-            self.revokes(tenant, &key).await;
-        }
+    /// Revokes a key while others start sessions with it, also some seconds later.
+    async fn revokes_used(&self, tenant: &Tenant) {
+        let Some(key) = self.some_credential(tenant, |one| !one.is_session) else { return };
+        let user = async || {
+            sleep(Duration::from_millis(self.random.below(3_000))).await;
+            self.starts_session(tenant, Some(key.clone())).await;
+        };
+        let users = join_all((0..self.random.below(3)).map(|_| user()));
+        tokio::join!(self.revokes(tenant, &key), users);
     }
 
     /// Revokes a key, with all sessions that began with it.
