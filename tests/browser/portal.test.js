@@ -296,11 +296,14 @@ test('a page that may not store anything still signs in', async () => {
   assert.deepEqual(page.complaints, []);
 });
 
-test('the app of a deployment shows the portal in a frame, and another site does not', async () => {
+test('the app of a deployment shows the portal in a frame, and another site does not', async (t) => {
+  // The browser takes a site of the internet that shows one of this machine for an attack.
+  const browser = await launch({ args: ['--disable-features=LocalNetworkAccessChecks'] });
+  t.after(() => browser.close());
   for (const [host, isAllowed] of [['app.example.com', true], ['evil.example.com', false]]) {
     const { url } = await api('POST', '/portal-links', { role: 'VIEWER', subject: 'vera@example.com', returnUrl: 'https://app.example.com/settings' });
     const page = await (await browser.newContext({ locale: 'en-GB' })).newPage();
-    await page.route('https://*.example.com/**', (route) => route.fulfill({ contentType: 'text/html', body: `<iframe width="900" height="700" src="${url}"></iframe>` }));
+    await page.route('https://*.example.com/**', (route) => route.fulfill({ contentType: 'text/html', body: `<iframe width="1200" height="700" src="${url}"></iframe>` }));
     const refused = page.waitForEvent('console', (message) => /frame-ancestors/.test(message.text()));
     // Without a handler, a refusal that never comes would end the process.
     refused.catch(() => {});
@@ -316,7 +319,7 @@ test('the app of a deployment shows the portal in a frame, and another site does
     await inner.getByRole('heading', { name: 'Templates', level: 1 }).waitFor();
     await inner.getByRole('link', { name: 'API reference' }).click();
     await inner.getByRole('heading', { level: 1 }).filter({ hasNotText: 'Templates' }).waitFor();
-    await page.goBack();
+    await page.evaluate(() => history.back());
     await inner.getByRole('link', { name: 'Back to the application' }).click();
     await page.waitForURL('https://app.example.com/settings');
   }

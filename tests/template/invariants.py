@@ -48,7 +48,7 @@ FUNCTIONS = {
         {"LEAD_QUEUE_URL", "FIRST_DUE_SECONDS"},
         {"api-keys", "limits", "workspaces", "leads", "audit", "secrets"},
     ),
-    "portal": ({"CAPTURE_URL"}, set()),
+    "portal": ({"CAPTURE_URL", "FRAME_ANCESTORS"}, set()),
     "leads": (
         {"CAPTCHA_URL", "FIRST_DUE_SECONDS", "LEAD_RETENTION_DAYS"},
         {"workspaces", "leads", "limits", "secrets"},
