@@ -354,8 +354,7 @@ impl TestDb {
 
     /// The row with this key as DynamoDB JSON; `null` if there is none.
     pub fn row(&self, table: Table, pk: &str, sk: &str) -> Value {
-        let found = self.database.get_item(request(&self.at(table, pk, sk)));
-        expect("row", serde_json::to_value(expect("get", found).item))
+        self.row_reader().row(&self.at(table, pk, sk))
     }
 
     /// A reader that needs no borrow of this database.

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use store::Table;
 use tokio::time::{Instant, sleep};
 
-use crate::edits::Edit;
 use crate::ledger::Credential;
 use crate::rows::text;
 use crate::simulation::Simulation;
@@ -16,8 +15,6 @@ use crate::tenant::Tenant;
 
 /// A process that remembers a key refuses it this long after its end at the latest.
 const NOTICED: Duration = Duration::from_secs(31);
-/// Most changes of the workspace's version by a request of unknown outcome, over its tries.
-const TRIES: usize = 20;
 /// The scopes of keys in these worlds.
 const SCOPES: [&str; 8] = [
     "keys:read",
@@ -111,7 +108,7 @@ impl Simulation {
         let name = format!("key {:x}", self.random.next());
         let body = json!({ "name": name, "scopes": scopes, "rate": self.random.within(1, 5) });
         let event = self.keyed(tenant.event("access-create.json").body(&body));
-        tenant.ledger.borrow_mut().edits.entry(Edit::Workspace).or_default().unknown += TRIES;
+        tenant.ledger.borrow_mut().may_change_workspace();
         let Some(answer) = self.sends(tenant, maker.as_ref(), event).await else { return };
         match answer.status {
             201 => self.keeps(tenant, &answer.json, &answer.json["apiKey"], None),

@@ -8,15 +8,12 @@ use serde_json::{Value, json};
 use store::Table;
 use tokio::time::Instant;
 
-use crate::edits::Edit;
 use crate::ledger::Hook;
 use crate::random::Random;
 use crate::rows::text;
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
 
-/// Most changes of the workspace's version by a request of unknown outcome, over its tries.
-const TRIES: usize = 20;
 /// Most endpoints of a tenant that are there at the same time, beside those of others.
 const MOST: usize = 3;
 
@@ -91,7 +88,7 @@ impl Simulation {
         self.receivers.announce(&url, tenant.workspace, &key);
         let body = json!({ "url": url, "receiverKey": key });
         let event = self.keyed(tenant.event("endpoints-create.json").body(&body));
-        tenant.ledger.borrow_mut().edits.entry(Edit::Workspace).or_default().unknown += TRIES;
+        tenant.ledger.borrow_mut().may_change_workspace();
         let made = self.manages("endpoints", event.clone(), &[201]).await;
         let Some(made) = made else { return self.deletes_unseen(tenant, &url).await };
         let id = made.json["id"].as_str().unwrap_or_default().to_owned();

@@ -61,7 +61,15 @@ pub(crate) struct Ledger {
     pub(crate) customers: Vec<Customer>,
 }
 
+/// Most changes of a workspace's version by a request or a command of unknown outcome: it tries so often.
+const TRIES: usize = 20;
+
 impl Ledger {
+    /// A request or a command may change the version of the workspace, and nobody learns how often.
+    pub(crate) fn may_change_workspace(&mut self) {
+        self.edits.entry(Edit::Workspace).or_default().unknown += TRIES;
+    }
+
     /// Whether contacts may have become one.
     pub(crate) fn has_merges(&self) -> bool {
         self.merged.is_some() || !self.customers.is_empty()

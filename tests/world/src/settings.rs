@@ -9,14 +9,10 @@ use store::Table;
 use tokio::time::Instant;
 
 use crate::commands::Ran;
-use crate::edits::Edit;
 use crate::ledger::{Agent, Definition};
 use crate::register::Register;
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
-
-/// Most changes that a command of unknown outcome makes: it tries so often.
-const TRIES: usize = 20;
 
 impl Simulation {
     /// An operator sets up attributes and users, and changes them.
@@ -64,8 +60,7 @@ impl Simulation {
     /// A command, of which the outcome may be unknown, that changes the workspace.
     pub(crate) async fn command_of_settings(&self, tenant: &Tenant, words: &[&str]) -> Ran {
         let ran = self.command(tenant, words).await;
-        let mut ledger = tenant.ledger.borrow_mut();
-        ledger.edits.entry(Edit::Workspace).or_default().unknown += TRIES;
+        tenant.ledger.borrow_mut().may_change_workspace();
         ran
     }
 

@@ -86,7 +86,7 @@ async fn a_revoked_key_takes_its_sessions_along() {
     let listed = store.listed_key(id, KeyId::parse(key).unwrap()).await.unwrap().unwrap();
     let session = listed.key.session(KeyId::generate(store.ids()), 300, store.now());
     let by = domain::Author { actor: listed.key.actor(), request_id: None };
-    store.start_session(("hash", &session), None, &by).await.unwrap();
+    assert_eq!(store.start_session(("hash", &session), None, &by).await.unwrap(), SessionStart::Done);
     desk.json(&["key", "revoke", "--workspace", &workspace, "--key", key]).await;
     assert!(store.sessions(id).await.unwrap()[0].revoked_at.is_some());
     let only = AuditFilter { action: Some(AuditAction::SessionRevoke), ..AuditFilter::default() };
