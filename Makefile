@@ -11,13 +11,13 @@ CLIENTS := tests/contract/clients
 FUNCTIONS := $(notdir $(wildcard functions/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures soak simulate fuzz fuzz-api rust-client sam mutations mutants smoke build release portal engine numbering hooks machine-runs machine-tests machine-fuzzes machine-containers
+.PHONY: help run check test bench bench-portal figures soak simulate fuzz fuzz-api rust-client sam mutations mutants smoke build release portal engine numbering hooks machine-runs machine-tests machine-fuzzes machine-containers
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
 help: ## list the targets
 	@echo "make <target>:"
-	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "  %-10s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "  %-14s%s\n", $$1, $$2 }'
 
 run: machine-runs ## run the whole service on this machine until Ctrl-C (PORT=9000 selects other ports, VALIDATE=1 holds its calls against AWS's rules)
 	@cargo build --locked --workspace --bins
@@ -35,6 +35,10 @@ bench: machine-runs ## measure the cost of functions, reads and deliveries, as t
 	@CARGO_PROFILE_RELEASE_STRIP=none cargo build --quiet --locked --release $(addprefix --package ,$(FUNCTIONS))
 	@cargo build --quiet --locked --profile measuring --package bench --examples
 	@for table in reads functions deliveries; do "$${CARGO_TARGET_DIR:-target}"/measuring/examples/$$table || exit 1; done
+
+bench-portal: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed ## measure the first paint of the portal and pages of its log of deliveries (three minutes once built)
+	@cargo build --workspace --bins --locked
+	@$(VENV)/bin/python tests/browser/run.py speed
 
 figures: machine-runs ## compare instructions, calls and size of each function with tests/bench/figures.json (UPDATE=1 rewrites it; CASES="contacts leads")
 	@if command -v valgrind >/dev/null; then \

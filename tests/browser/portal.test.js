@@ -1319,3 +1319,98 @@ test('lead capture is changed beside somebody else, lacks something, and gets an
   assert.ok((await snippet.innerText()).includes(captureKey));
   assert.deepEqual(page.complaints, []);
 });
+
+test('a person with only a link makes a key and an endpoint, sees a delivery fail, repairs and replays it, and changes the onboarding', async () => {
+  const before = await api('GET', '/settings/onboarding');
+  const { url } = await api('POST', '/portal-links', { role: 'ADMIN', subject: 'ana@example.com' });
+  const page = await tab();
+  const dialog = page.getByRole('dialog');
+  const follow = async (name) => {
+    await page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    await loaded(page);
+  };
+  const seen = async (state) => {
+    await look(page, `journey-${state}`, false);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  };
+  await page.goto(url);
+  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  await loaded(page);
+  await seen('1-overview');
+
+  await follow('API keys');
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await dialog.getByRole('textbox', { name: 'Name' }).fill(`journey ${Date.now()}`);
+  await dialog.getByRole('checkbox', { name: 'contacts:read' }).check();
+  await dialog.getByRole('button', { name: 'Create a key' }).click();
+  const key = await dialog.locator('.secret code').innerText();
+  await dialog.getByRole('checkbox', { name: 'I saved it' }).check();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  assert.ok((await api('GET', '/contacts?pageSize=1', undefined, key)).contacts);
+
+  await follow('Webhooks');
+  await page.getByRole('button', { name: 'Create an endpoint' }).click();
+  await dialog.getByRole('textbox', { name: 'URL' }).fill(`${stack.receiverUrl}/status/503/journey`);
+  await dialog.getByLabel('Your key').fill('the-key-of-the-journey');
+  await dialog.getByLabel('Description').fill('Orders');
+  await dialog.getByRole('button', { name: 'Create an endpoint' }).click();
+  await dialog.getByRole('checkbox', { name: 'I saved it' }).check();
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('heading', { name: 'Orders', level: 1 }).waitFor();
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByRole('status').filter({ hasText: 'Test:' }).getByText('503').first().waitFor();
+  await seen('2-test-failed');
+
+  // A lead comes, and its event cannot be delivered.
+  const requestId = await lead('+34605550077');
+  const accepted = page.getByRole('row').filter({ hasText: 'lead.accepted' }).filter({ hasText: '503' });
+  await until('the delivery fails', async () => {
+    await page.reload();
+    await loaded(page);
+    return (await accepted.count()) > 0;
+  });
+  await accepted.first().getByRole('link').first().click();
+  await page.getByRole('heading', { name: 'lead.accepted', level: 1 }).waitFor();
+  await loaded(page);
+  assert.match(await page.getByRole('main').innerText(), /503[^]*did not answer 2xx[^]*as asked/, 'the answer says why');
+  await seen('3-delivery');
+
+  // The receiver is repaired, and the last hour is replayed.
+  await follow('Webhooks');
+  await page.getByRole('link', { name: 'Orders' }).click();
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await dialog.getByRole('textbox', { name: 'URL' }).fill(`${stack.receiverUrl}/ok/journey`);
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Replay …' }).click();
+  await dialog.getByRole('button', { name: 'Replay', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const events = async () => {
+    const ledger = await (await fetch(`${stack.receiverLedgerUrl}/ledger`)).json();
+    return ledger.filter(({ path }) => path === '/ok/journey').map(({ body }) => JSON.parse(Buffer.from(body, 'base64').toString()));
+  };
+  await until('the event arrives', async () => (await events()).some(({ payload }) => payload.requestId === requestId));
+  await until('the log says so', async () => {
+    await page.reload();
+    await loaded(page);
+    return page.getByRole('row').filter({ hasText: 'lead.accepted' }).filter({ hasText: 'Delivered' }).count();
+  });
+  await seen('4-delivered');
+
+  await follow('Leads');
+  await page.getByRole('row').filter({ hasText: '+34605550077' }).getByRole('link').first().click();
+  await page.getByRole('heading', { name: '+34605550077', level: 1 }).waitFor();
+  await loaded(page);
+  await seen('5-lead');
+
+  await page.getByRole('navigation').getByRole('link', { name: 'Settings', exact: true }).click();
+  await page.getByRole('link', { name: 'Onboarding', exact: true }).click();
+  await page.getByRole('button', { name: /^Down: / }).first().click();
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Saved.', { exact: true }).waitFor();
+  assert.notDeepEqual((await api('GET', '/settings/onboarding')).sequence, before.sequence);
+  await seen('6-onboarding');
+  await api('PUT', '/settings/onboarding', before);
+  assert.deepEqual(page.complaints, []);
+});

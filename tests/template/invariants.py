@@ -37,7 +37,7 @@ FUNCTIONS = {
     "users": (set(), {"api-keys", "limits", "workspaces", "audit", "secrets"}),
     "access": (set(), {"api-keys", "limits", "workspaces", "audit", "secrets"}),
     "endpoints": (
-        {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "FIRST_DUE_SECONDS"},
+        {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "FIRST_DUE_SECONDS", "TRUSTED_RECEIVERS"},
         {"api-keys", "limits", "workspaces", "webhooks", "audit", "secrets"},
     ),
     "deliveries": (
@@ -1204,6 +1204,16 @@ def requests_are_traced_where_asked_for(template):
             yield f"with Tracing {choice} the functions have {modes} and the stages have {stages}"
     if template["Parameters"]["Tracing"]["Default"] != "off":
         yield "tracing is on by default"
+
+
+@invariant
+def tenants_choose_trusted_receivers_only_where_allowed(template):
+    receiver = "https://hooks.internal.example:8443"
+    for given, expected in (({}, ""), ({"SelfServiceTrustedReceivers": "no"}, ""), ({"SelfServiceTrustedReceivers": "yes"}, receiver)):
+        functions = Stack(template, TrustedReceivers=receiver, **given).of_type("AWS::Lambda::Function")
+        found = functions["EndpointsFunction"]["Environment"]["Variables"]["TRUSTED_RECEIVERS"]
+        if found != expected:
+            yield f"with {given} tenants choose {found!r} of the trusted receivers"
 
 
 @invariant

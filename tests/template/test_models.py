@@ -30,6 +30,7 @@ CHOICES = {
 EXAMPLES = {
     "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:operators",
     "TrustedReceivers": "https://hooks.internal.example:8443",
+    "SelfServiceTrustedReceivers": "yes",
     "EgressControlUrl": "https://status.example.com/",
     "ApiDomainName": "api.example.com",
     "CaptureDomainName": "capture.example.com",

@@ -685,6 +685,11 @@ MUTATIONS = [
     ("requests_are_traced_where_asked_for", without("Globals", "Api", "TracingEnabled")),
     ("requests_are_traced_where_asked_for", set_in("UsersFunction", "Tracing", to="Active")),
     (
+        "tenants_choose_trusted_receivers_only_where_allowed",
+        set_in("EndpointsFunction", "Environment", "Variables", "TRUSTED_RECEIVERS", to={"Ref": "TrustedReceivers"}),
+    ),
+    ("tenants_choose_trusted_receivers_only_where_allowed", parameter("SelfServiceTrustedReceivers", Default="yes")),
+    (
         "a_trusted_receiver_is_an_origin_without_userinfo",
         parameter("TrustedReceivers", AllowedPattern=r"(https://[^/,\s]+(,https://[^/,\s]+)*)?"),
     ),

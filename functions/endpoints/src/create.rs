@@ -1,6 +1,6 @@
 use admin::{Created, EndpointDraft};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-use domain::{EndpointCaps, EndpointSecrets, EventFilter};
+use domain::{EndpointCaps, EndpointSecrets, EventFilter, TrustedReceivers};
 use edge::form::{Form, Node};
 use edge::{ApiError, Call, Reply, created_again, view};
 
@@ -14,7 +14,7 @@ pub(crate) async fn create(of: &WebhookEndpoints, call: &Call<'_>) -> Result<Rep
     let mut form = Form::default();
     call.request.query().only(&mut form, &[]);
     let once = call.idempotency_key(&mut form, "webhook-endpoints");
-    let wanted = read_wanted(&mut form, Node::root("body", Some(&body)));
+    let wanted = read_wanted(&mut form, Node::root("body", Some(&body)), &of.trusted);
     let (draft, api_key) = form.finish(wanted)?;
 
     let admin = of.admin(call);
@@ -32,9 +32,13 @@ pub(crate) async fn create(of: &WebhookEndpoints, call: &Call<'_>) -> Result<Rep
     }
 }
 
-fn read_wanted(form: &mut Form, body: Node<'_>) -> Option<(EndpointDraft, ReceiverKey)> {
+fn read_wanted(
+    form: &mut Form,
+    body: Node<'_>,
+    trusted: &TrustedReceivers,
+) -> Option<(EndpointDraft, ReceiverKey)> {
     let body = body.object(form)?.only(form, FIELDS);
-    let url = body.field("url").required(form).and_then(|at| url(form, &at));
+    let url = body.field("url").required(form).and_then(|at| url(form, &at, trusted));
     let api_key = body.field("receiverKey").required(form).and_then(|at| receiver_key(form, &at));
     let given = |field: &str| body.field(field).given();
     let description = given("description").map_or(Some(None), |at| description(form, &at).map(Some));

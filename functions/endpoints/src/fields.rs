@@ -8,9 +8,9 @@ use edge::form::{Form, Node};
 pub(crate) const FIELDS: &[&str] =
     &["url", "receiverKey", "description", "events", "maxConcurrency", "maxPerSecond"];
 
-/// A URL that the service may call for a tenant. The trusted receivers of the deployment are for the operator only.
-pub(crate) fn url(form: &mut Form, at: &Node<'_>) -> Option<EndpointUrl> {
-    at.text(form, |text| EndpointUrl::parse(text, &TrustedReceivers::none()).map_err(Unfit::from))
+/// A URL that the service may call for a tenant.
+pub(crate) fn url(form: &mut Form, at: &Node<'_>, trusted: &TrustedReceivers) -> Option<EndpointUrl> {
+    at.text(form, |text| EndpointUrl::parse(text, trusted).map_err(Unfit::from))
 }
 
 pub(crate) fn receiver_key(form: &mut Form, at: &Node<'_>) -> Option<ReceiverKey> {

@@ -1,5 +1,6 @@
 //! The `endpoints` function: reads settings and makes clients once, then handles requests.
 
+use domain::TrustedReceivers;
 use edge::Api;
 use endpoints::WebhookEndpoints;
 use lambda_http::Error;
@@ -17,6 +18,7 @@ async fn main() -> Result<(), Error> {
         api: Api::new(process.store()?, process.metrics(), ApiFunction::Endpoints),
         queues: Queues::default().with_webhooks(process.sqs(), fast, slow),
         rescue: process.first_due()?,
+        trusted: settings.read_with("TRUSTED_RECEIVERS", TrustedReceivers::parse)?,
         random: Box::new(OsRandomness),
     };
     edge::serve(|request| async move { function.handle(&request).await }).await

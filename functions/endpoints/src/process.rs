@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use admin::Admin;
+use domain::TrustedReceivers;
 use domain::secret::Randomness;
 use edge::{Api, Call, OfCall};
 use queue::Queues;
@@ -15,6 +16,8 @@ pub struct WebhookEndpoints {
     pub queues: Queues,
     /// The time after which the sweeper looks at a lane whose queue message was lost.
     pub rescue: Duration,
+    /// The receivers that tenants may choose although their address or port is not public.
+    pub trusted: TrustedReceivers,
     /// Makes the signing secrets.
     pub random: Box<dyn Randomness>,
 }

@@ -1,4 +1,5 @@
 use admin::{ChangedEndpoint, EndpointUpdate};
+use domain::TrustedReceivers;
 use domain::webhook::EndpointChange;
 use edge::form::{Form, Node};
 use edge::{ApiError, Call, Reply, Tagged, view};
@@ -12,7 +13,7 @@ pub(crate) async fn update(of: &WebhookEndpoints, call: &Call<'_>) -> Result<Rep
     let body = call.request.json()?;
     let mut form = Form::default();
     let id = path_id(call, &mut form);
-    let update = read_update(&mut form, Node::root("body", Some(&body)));
+    let update = read_update(&mut form, Node::root("body", Some(&body)), &of.trusted);
     let (id, update) = form.finish(id.zip(update))?;
     let changed = of.admin(call).update_endpoint(id, &update).await?;
     shown(&changed)
@@ -24,10 +25,10 @@ pub(crate) fn shown(changed: &ChangedEndpoint) -> Result<Reply, ApiError> {
     changed.endpoint.tag(Reply::list(&view::changed_endpoint(&changed.endpoint, job))?)
 }
 
-fn read_update(form: &mut Form, body: Node<'_>) -> Option<EndpointUpdate> {
+fn read_update(form: &mut Form, body: Node<'_>, trusted: &TrustedReceivers) -> Option<EndpointUpdate> {
     let body = body.object(form)?.only(form, FIELDS);
     let (at_url, at_key, at_events) = (body.field("url"), body.field("receiverKey"), body.field("events"));
-    let url = if at_url.is_absent() { Some(None) } else { url(form, &at_url).map(Some) };
+    let url = if at_url.is_absent() { Some(None) } else { url(form, &at_url, trusted).map(Some) };
     let receiver_key = if at_key.is_absent() { Some(None) } else { receiver_key(form, &at_key).map(Some) };
     let filter = if at_events.is_absent() { Some(None) } else { events(form, &at_events).map(Some) };
     let settings = EndpointChange {

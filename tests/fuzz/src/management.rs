@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deliveries::Deliveries;
-use domain::{EndpointId, KeyId, LeadId, WebhookEndpoint};
+use domain::{EndpointId, KeyId, LeadId, TrustedReceivers, WebhookEndpoint};
 use edge::{Api, ApiRequest};
 use endpoints::WebhookEndpoints;
 use harness::{GatewayEvent, World, fixture};
@@ -102,6 +102,7 @@ impl Bench {
                 api: api(ApiFunction::Endpoints),
                 queues: queues(),
                 rescue: RESCUE,
+                trusted: TrustedReceivers::none(),
                 random: Box::new(Zeros),
             },
             deliveries: Deliveries { api: api(ApiFunction::Deliveries), queues: queues(), rescue: RESCUE },

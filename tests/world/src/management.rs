@@ -1,6 +1,7 @@
 //! The functions of the management API, as one process each.
 
 use deliveries::Deliveries;
+use domain::TrustedReceivers;
 use edge::{Api, ApiRequest};
 use endpoints::WebhookEndpoints;
 use harness::Answer;
@@ -30,6 +31,7 @@ impl Management {
                 api: parts.api(ApiFunction::Endpoints, "endpoints"),
                 queues: parts.queues(),
                 rescue: RESCUE,
+                trusted: TrustedReceivers::none(),
                 random: Box::new(entropy.clone()),
             },
             deliveries: Deliveries {

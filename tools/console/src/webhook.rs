@@ -44,7 +44,9 @@ pub(crate) enum Verb {
     /// the same job as `webhook enable`: all waiting deliveries are attempted, and their retry schedule starts again. A
     /// disabled endpoint stays disabled. New events follow the new --event list; deliveries that already exist stay.
     Update(Update),
-    /// Disable an endpoint: it gets no new events, and its pending deliveries are parked for 14 days.
+    /// Disable an endpoint: its pending deliveries are parked for 14 days.
+    ///
+    /// New events are recorded for it as PARKED. `webhook recover` sends them.
     Disable(OneEndpoint),
     /// Enable an endpoint and attempt all its waiting deliveries.
     ///
@@ -82,9 +84,9 @@ pub(crate) enum Verb {
     /// Attempt all deliveries that the endpoint did not get: the EXHAUSTED ones and those that are still PARKED.
     ///
     /// The command requests a job and returns. The job attempts each of these deliveries at the endpoint's pace, and their
-    /// retry schedule starts again. Events from a time when the endpoint was disabled are not included, because no
-    /// deliveries are recorded for a disabled endpoint. While the job is active, the same command shows its progress. When
-    /// the job is done, the same command starts it again.
+    /// retry schedule starts again. Events from a time when the endpoint was disabled are included: they are recorded for it
+    /// as PARKED. While the job is active, the same command shows its progress. When the job is done, the same command starts
+    /// it again.
     Recover {
         #[command(flatten)]
         one: OneEndpoint,

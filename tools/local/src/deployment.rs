@@ -42,6 +42,7 @@ impl Deployment {
             // The emulator repeats only whole batches of stream records.
             ("PartialBatches".to_owned(), "false".to_owned()),
             ("TrustedReceivers".to_owned(), receiver.url()),
+            ("SelfServiceTrustedReceivers".to_owned(), "yes".to_owned()),
             ("TrustedCaPem".to_owned(), receiver.ca_pem().to_owned()),
         ];
         parameters.retain(|(name, _)| options.parameters.iter().all(|(given, _)| given != name));

@@ -1,6 +1,6 @@
 //! POST /webhook-endpoints.
 
-use domain::{EventFilter, SelfService, WebhookEndpoint};
+use domain::{EventFilter, SelfService, TrustedReceivers, WebhookEndpoint};
 use futures::future::join_all;
 use harness::{Answer, Death, trips};
 use serde_json::{Value, json};
@@ -121,6 +121,24 @@ async fn a_tenant_reaches_no_private_receiver() {
             [("body.url".to_owned(), "value_error".to_owned())],
             "{url}"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_chooses_exactly_the_receivers_that_the_deployment_allows() {
+    let mut f = Endpoints::start().await;
+    f.function.trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
+    let mut body = wanted();
+    body["url"] = json!("https://127.0.0.1:9443/in");
+    let created = f.create(&body).await;
+    assert_eq!((created.status, &created.json["url"]), (201, &body["url"]), "{}", created.json);
+
+    let id = f.all().await[0].id;
+    let moved = f.update(id, &json!({"url": "https://127.0.0.1:9443/v2"})).await;
+    assert_eq!((moved.status, &moved.json["url"]), (200, &json!("https://127.0.0.1:9443/v2")));
+    for url in ["https://127.0.0.1/in", "https://127.0.0.1:9444/in", "https://10.0.0.1:9443/"] {
+        let refused = [("body.url".to_owned(), "value_error".to_owned())];
+        assert_eq!(f.update(id, &json!({"url": url})).await.failures(), refused, "{url}");
     }
 }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use domain::secret::Randomness;
-use domain::{EndpointId, WebhookEndpoint};
+use domain::{EndpointId, TrustedReceivers, WebhookEndpoint};
 use edge::ApiRequest;
 use endpoints::WebhookEndpoints;
 use harness::{Answer, GatewayEvent, TestQueue, World};
@@ -44,6 +44,7 @@ impl Endpoints {
             api: world.api(ApiFunction::Endpoints),
             queues: Queues::default().with_webhooks(queue.client(), "https://sqs/fast", "https://sqs/slow"),
             rescue: Duration::from_secs(120),
+            trusted: TrustedReceivers::none(),
             random: Box::new(Counted::default()),
         };
         Self { world, function, queue }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{Endpoints, code};
 
 impl Endpoints {
-    async fn update(&self, id: EndpointId, body: &Value) -> Answer {
+    pub(super) async fn update(&self, id: EndpointId, body: &Value) -> Answer {
         self.send(self.of("update", id).body(body)).await
     }
 }

@@ -130,7 +130,7 @@ export function OneDelivery({ id }: { id: string }) {
       await value(client.POST(`${DELIVERY}/retry`, { params: { path: { ...workspace(), deliveryId: id } } }));
       found.reload();
     });
-  const retries = delivery && may('deliveries:write') && (delivery.state === 'EXHAUSTED' || delivery.state === 'PARKED');
+  const retries = delivery && may('deliveries:write') && delivery.state !== 'CANCELLED';
   return (
     <Page
       title={delivery ? <code>{delivery.eventType}</code> : t.deliveries.one}
@@ -218,8 +218,8 @@ export function Tested({ id }: { id: string }) {
   return (
     <div class="notice" role="status">
       <p>
-        {t.webhooks.tested} {delivery ? <Badge state={delivery.state} words={stateIn(delivery.state)} /> : t.parts.loading} {last && String(last.status ?? last.error ?? '')}{' '}
-        {last && `${last.tookMs} ms`} <a href={to('deliveries', id)}>{t.webhooks.showTest}</a>
+        {t.webhooks.tested} {delivery ? <Badge state={delivery.state} words={stateIn(delivery.state)} /> : t.parts.loading} {last?.status}{' '}
+        {last && `${last.tookMs} ms`} {last?.error && reasonIn(last.error)} <a href={to('deliveries', id)}>{t.webhooks.showTest}</a>
       </p>
       {last?.answer && <Long text={last.answer} label={t.deliveries.answer} />}
     </div>

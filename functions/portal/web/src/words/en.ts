@@ -266,7 +266,7 @@ export const en = {
     rotate: 'Rotate',
     activate: 'Activate',
     replace: 'Replace',
-    disableEffect: 'The endpoint receives no new events. Deliveries that wait are kept.',
+    disableEffect: 'The endpoint receives nothing. Deliveries that wait are kept, and new events for a recovery.',
     enableEffect: 'The endpoint receives events again, and the deliveries that wait are attempted.',
     removeEffect: 'The endpoint receives nothing more. Its deliveries that wait are cancelled. Nobody can undo this.',
     rotateEffect: 'A new secret is shown once. From then on both secrets sign. Put the new one into your receiver, then activate it.',
@@ -333,6 +333,8 @@ export const en = {
     retry: 'Retry',
     states: { PENDING: 'Pending', DELIVERED: 'Delivered', EXHAUSTED: 'Failed for good', PARKED: 'Parked', CANCELLED: 'Cancelled' },
     because: {
+      HTTP_STATUS: 'Your receiver did not answer 2xx.',
+      REDIRECT: 'Your receiver redirects. The service follows no redirect.',
       TIMEOUT: 'Your receiver did not answer in time.',
       CONNECT_FAILED: 'No connection could be made.',
       TLS_FAILED: 'The certificate of your receiver was not accepted.',

@@ -268,7 +268,7 @@ export const es: Words = {
     rotate: 'Renovar',
     activate: 'Poner en vigor',
     replace: 'Reemplazar',
-    disableEffect: 'El destino no recibe eventos nuevos. Las entregas en espera se conservan.',
+    disableEffect: 'El destino no recibe nada. Se conservan las entregas en espera y, para una recuperación, los eventos nuevos.',
     enableEffect: 'El destino vuelve a recibir eventos, y se intentan las entregas en espera.',
     removeEffect: 'El destino no recibe nada más. Sus entregas en espera se cancelan. Nadie puede deshacerlo.',
     rotateEffect: 'Un secreto nuevo se muestra una vez. Desde entonces firman los dos. Póngalo en su receptor y después en vigor.',
@@ -335,6 +335,8 @@ export const es: Words = {
     retry: 'Reintentar',
     states: { PENDING: 'Pendiente', DELIVERED: 'Entregada', EXHAUSTED: 'Fallida', PARKED: 'Aparcada', CANCELLED: 'Cancelada' },
     because: {
+      HTTP_STATUS: 'Su receptor no respondió 2xx.',
+      REDIRECT: 'Su receptor redirige. El servicio no sigue redirecciones.',
       TIMEOUT: 'Su receptor no respondió a tiempo.',
       CONNECT_FAILED: 'No se pudo conectar.',
       TLS_FAILED: 'El certificado de su receptor no se aceptó.',
