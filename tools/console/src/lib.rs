@@ -73,7 +73,7 @@ use escape::printable;
 use failure::Failure;
 use output::{Output, Report};
 
-/// The version and the git revision of the checkout from which the console was built.
+/// The version and, in a release build, the git revision of the checkout from which the console was built.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CONSOLE_REVISION"), ")");
 
 /// Operate the workspaces of the messaging service: keys, users, contacts, lines, templates, leads, webhooks.

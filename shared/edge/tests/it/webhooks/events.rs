@@ -186,7 +186,7 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
             example(event_type, contact_id().as_uuid(), 45, when, &view::redacted(EventType::ContactUpdated))
         }
         EventType::WebhookTest => {
-            let (endpoint, when) = (endpoint().id, "The operator asked for a test.");
+            let (endpoint, when) = (endpoint().id, "Somebody asked for a test.");
             example(event_type, endpoint.as_uuid(), 0, when, &view::trial(endpoint))
         }
     }
