@@ -29,7 +29,7 @@ interface Begun {
 
 export function PortalAccess() {
   const list = useRows<Begun>('sessions', async (cursor) => {
-    const { sessions, cursor: next } = await value(client.GET(SESSIONS, { params: { path: workspace(), query: { cursor } } }));
+    const { sessions, cursor: next } = await value(client.GET(SESSIONS, { params: { path: workspace(), query: { cursor, pageSize: 100 } } }));
     return { rows: sessions, cursor: next };
   });
   const [ended, setEnded] = useState<Begun | null>(null);

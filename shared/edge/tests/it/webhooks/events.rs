@@ -85,8 +85,7 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
             example(event_type, merged.id.as_uuid(), 60_000, when, &payload)
         }
         EventType::ContactErased => {
-            let when =
-                "A person asked to be erased, and the operator did it. Erase what you keep of the contact.";
+            let when = "A person asked to be erased, and it is done. Erase what you keep of the contact.";
             let erased = view::erased(contact_id(), workspace(), at(90_000));
             example(event_type, contact_id().as_uuid(), 90_000, when, &erased)
         }
@@ -166,8 +165,8 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         }
         EventType::WebhookEndpointDisabled => {
             let when = "An endpoint of the workspace was disabled: it answered 410 (`GONE`), every attempt failed for five days \
-                        (`FAILING`), or the operator did it (`OPERATOR`). Its deliveries wait until `parkedUntil`. The endpoint \
-                        itself does not get this event.";
+                        (`FAILING`), or the operator (`OPERATOR`) or somebody of the workspace (`TENANT`) did it. Its deliveries \
+                        wait until `parkedUntil`. The endpoint itself does not get this event.";
             let (endpoint, since) = (endpoint(), at(95_000));
             let payload = view::endpoint_disabled(&endpoint, since, DisabledReason::Gone);
             example(event_type, endpoint.id.as_uuid(), 95_000, when, &payload)
