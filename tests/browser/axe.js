@@ -9,7 +9,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** Options for the rules that a page in dark can break if it keeps all rules in light, and for the others. */
 const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
-export const COLOURS = { runOnly: OF_COLOURS };
+const COLOURS = { runOnly: OF_COLOURS };
 export const ALL_BUT_COLOURS = { rules: Object.fromEntries(OF_COLOURS.map((rule) => [rule, { enabled: false }])) };
 
 /** Each violation of a rule on the page, with the elements that violate it. `options` of axe-core select rules. */

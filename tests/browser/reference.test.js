@@ -33,31 +33,31 @@ const parts = (page) => ({
 
 const colours = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
-for (const [text, name, target, kind] of [
-  ['update a contact', 'Update a contact', 'updateContact', 'Operation'],
-  ['listConversations', 'List conversations', 'listConversations', 'Operation'],
-  ['leadscout scripts', 'Get the script for pages', 'getLeadScript', 'Operation'],
-  ['message.updated', "A message's status changed, or the provider reported about a part", 'messageUpdated', 'Event'],
-  ['checksumBase64', 'checksumBase64', 'createUploads.checksumBase64', 'Field'],
-  ['SERVICE_RATE_LIMIT_0001', 'SERVICE_RATE_LIMIT_0001', 'SERVICE_RATE_LIMIT_0001', 'Error'],
-]) {
-  test(`the search finds ${text}`, async () => {
-    const page = await reference();
-    const { search, results } = parts(page);
+test('the search finds operations, events, fields and errors', async () => {
+  const page = await reference();
+  const { search, results } = parts(page);
+  for (const [text, name, target, kind] of [
+    ['update a contact', 'Update a contact', 'updateContact', 'Operation'],
+    ['listConversations', 'List conversations', 'listConversations', 'Operation'],
+    ['leadscout scripts', 'Get the script for pages', 'getLeadScript', 'Operation'],
+    ['message.updated', "A message's status changed, or the provider reported about a part", 'messageUpdated', 'Event'],
+    ['checksumBase64', 'checksumBase64', 'createUploads.checksumBase64', 'Field'],
+    ['SERVICE_RATE_LIMIT_0001', 'SERVICE_RATE_LIMIT_0001', 'SERVICE_RATE_LIMIT_0001', 'Error'],
+  ]) {
     await search.fill(text);
-    assert.deepEqual(await results.first().locator('span, strong').allInnerTexts(), [kind, name]);
+    assert.deepEqual(await results.first().locator('span, strong').allInnerTexts(), [kind, name], text);
     await search.press('Enter');
     assert.equal(decodeURIComponent(new URL(page.url()).hash), `#${target}`);
     const found = page.locator('.found');
     assert.equal(await found.getAttribute('id'), target);
-    assert.ok(await found.isVisible());
-    assert.ok(await found.evaluate((element) => element === document.activeElement));
+    assert.ok(await found.isVisible(), text);
+    assert.ok(await found.evaluate((element) => element === document.activeElement), text);
     const { top } = await found.evaluate((element) => element.getBoundingClientRect().toJSON());
     const header = await page.locator('body > header').evaluate((element) => element.getBoundingClientRect().bottom);
-    assert.ok(top >= header - 1, `the header must not hide it: ${top}`);
-    assert.deepEqual(page.complaints, []);
-  });
-}
+    assert.ok(top >= header - 1, `the header must not hide ${text}: ${top}`);
+  }
+  assert.deepEqual(page.complaints, []);
+});
 
 test('the search works with the keyboard alone', async () => {
   const page = await reference();

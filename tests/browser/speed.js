@@ -2,9 +2,8 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 
-import { launch, stack, until, workspace } from './stack.js';
+import { api, launch, stack, until, workspace } from './stack.js';
 
-const API = `${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}`;
 const STARTS = 15;
 const PAGES = 200;
 const DELIVERIES = 500;
@@ -14,17 +13,6 @@ function row(what, times) {
   const sorted = times.toSorted((one, other) => one - other);
   const at = (share) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]);
   console.log(`| ${what.padEnd(58)} | ${[0.5, 0.95, 1].map((share) => String(at(share)).padStart(6)).join(' | ')} |`);
-}
-
-async function api(method, path, body) {
-  const headers = { 'x-api-key': workspace.apiKey, 'content-type': 'application/json' };
-  const answer = await fetch(`${API}${path}`, { method, headers, body: body && JSON.stringify(body) });
-  if (answer.status === 429) {
-    await new Promise((resolve) => setTimeout(resolve, 1000 * Number(answer.headers.get('retry-after') ?? 1)));
-    return api(method, path, body);
-  }
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  return answer.json();
 }
 
 /** Ends the processes that run a function of this stack, so that its next request waits for a start. */

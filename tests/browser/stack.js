@@ -44,16 +44,24 @@ export async function look(page, state, fullPage = true) {
   }
 }
 
+/** Sends a request of a workspace to the Integrations API, which must accept it. Returns the answer's body. */
+export async function api(method, path, body, key = workspace.apiKey, workspaceId = workspace.workspaceId) {
+  const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+  const answer = await fetch(`${stack.baseUrl}/service/api/v1/workspaces/${workspaceId}${path}`, { method, headers, body: body && JSON.stringify(body) });
+  assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
+  return answer.status === 204 ? null : answer.json();
+}
+
 /** The messages to a phone number that the WhatsApp provider got. */
 export async function sentTo(phone) {
   const ledger = await (await fetch(`${stack.providerUrl}/ledger`)).json();
   return ledger.map(({ body }) => body).filter(({ to }) => to === phone);
 }
 
-/** The events of a lead that the workspace's webhook endpoint got. */
-export async function eventsOf(requestId) {
+/** The events of a lead that the receiver got, at any path or at this one. */
+export async function eventsOf(requestId, at = null) {
   const ledger = await (await fetch(`${stack.receiverLedgerUrl}/ledger`)).json();
-  const bodies = ledger.map(({ body }) => JSON.parse(Buffer.from(body, 'base64').toString()));
+  const bodies = ledger.filter(({ path }) => at === null || path === at).map(({ body }) => JSON.parse(Buffer.from(body, 'base64').toString()));
   return bodies.filter(({ payload }) => payload.requestId === requestId);
 }
 
