@@ -30,6 +30,7 @@ try:
     from ministack import app as gateway
     from ministack.core import iam_actions, iam_evaluator, lambda_runtime, router
     from ministack.services import apigateway_v1, lambda_svc
+    from samtranslator.swagger import swagger
 except ImportError as error:
     sys.exit(CHANGED.format(error.name))
 
@@ -48,6 +49,7 @@ def main():
     allow_batches_like_single_messages()
     read_concurrency_as_a_number()
     name_the_host_of_an_api()
+    add_routes_in_place()
     keep_function_logs(options.logs)
     refuse_pages({int(options.port), int(options.proxy_port)})
     refuse_pages_at_runtime_apis()
@@ -132,6 +134,12 @@ def name_the_host_of_an_api():
         return event
 
     apigateway_v1._build_lambda_event_v1 = build_with_host
+
+
+def add_routes_in_place():
+    """SAM copies the document of an API twice for each route, which takes more than a second. Only the copies are used."""
+    expected(swagger, "_deepcopy")
+    swagger._deepcopy = lambda document: document
 
 
 def keep_function_logs(folder):
