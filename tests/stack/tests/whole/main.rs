@@ -3,6 +3,7 @@
 //! Each test starts its own stack on free ports in its own folder. The stack ends with the test.
 
 mod aws;
+mod command_line;
 mod deliveries;
 mod erasure;
 mod files;

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -10,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::command_line::CommandLine;
 use crate::judgement::Judgement;
 
 /// How long a test waits for a condition on a busy machine.
@@ -27,6 +29,7 @@ pub(crate) struct Stack {
     pub(crate) file: Value,
     folder: PathBuf,
     http: reqwest::Client,
+    command_line: OnceLock<Mutex<CommandLine>>,
 }
 
 /// A workspace that a test created.
@@ -93,7 +96,8 @@ impl Stack {
             .unwrap_or_else(|error| panic!("the stack did not start ({error}). Its output:\n{said}"));
         let file = serde_json::from_str(&file).expect("stack.json is JSON");
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Self { process, is_judged: false, file, folder, http: reqwest::Client::new() }
+        let (http, command_line) = (reqwest::Client::new(), OnceLock::new());
+        Self { process, is_judged: false, file, folder, http, command_line }
     }
 
     /// Ends the stack. Returns what its validator found, which is then no failure.
@@ -335,23 +339,13 @@ impl Stack {
 
     /// Calls the emulator with the AWS command line interface.
     pub(crate) fn aws(&self, arguments: &[&str]) -> Value {
-        let output = Command::new(root().join(".local/venv/bin/aws"))
-            .args([
-                "--endpoint-url",
-                self.text("emulatorUrl"),
-                "--region",
-                self.text("region"),
-                "--output",
-                "json",
-            ])
-            .args(arguments)
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .output()
-            .expect("the AWS command line runs");
-        let err = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "aws {arguments:?}: {err}");
-        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+        let place = ["--endpoint-url", self.text("emulatorUrl"), "--region", self.text("region")];
+        let mut command_line = self
+            .command_line
+            .get_or_init(|| Mutex::new(CommandLine::start(&root())))
+            .lock()
+            .expect("its turn");
+        command_line.run(&[&place[..], &["--output", "json"], arguments].concat())
     }
 
     /// Invokes the sweeper, as its schedule does every minute.
