@@ -45,8 +45,12 @@ def tests_of_crates(nextest_filter, *cargo_selection):
     return ["cargo", "test", "--locked", "--no-fail-fast", "--workspace", *cargo_selection]
 
 
-def pytest(folder):
-    return [PYTHON, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", f"tests/{folder}"]
+def pytest(folder, *options):
+    return [PYTHON, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *options, f"tests/{folder}"]
+
+
+# For tests that share no stack.
+ON_ALL_CORES = ("--numprocesses", "auto")
 
 
 SPELLING = ("spelling", [TYPOS])
@@ -68,9 +72,9 @@ STEPS = {
         FORMAT,
         (PORTAL[0], [*PORTAL[1], "build"]),
         ("bare machine", pytest("machine")),
-        ("template", pytest("template")),
-        ("openapi.yaml", pytest("contract")),
-        ("dependencies", pytest("dependencies")),
+        ("template", pytest("template", *ON_ALL_CORES)),
+        ("openapi.yaml", pytest("contract", *ON_ALL_CORES)),
+        ("dependencies", pytest("dependencies", *ON_ALL_CORES)),
         ("receivers", pytest("receivers")),
         ("AWS's rules", pytest("wire")),
         BUILD,
