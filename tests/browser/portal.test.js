@@ -167,18 +167,17 @@ test('the dialogs break no accessibility rule, and the keyboard opens, leaves an
 test('the keyboard reaches everything on a page and leaves it', async () => {
   const page = await tab();
   await signIn(page);
+  await page.evaluate(() => {
+    document.addEventListener('focusin', ({ target }) => window.seen?.reached.add(target));
+    document.addEventListener('focusout', ({ relatedTarget }) => window.seen && (window.seen.left += relatedTarget === null));
+  });
   for (const path of PAGES) {
     await show(page, path);
     const expected = await page.evaluate(() => {
       const all = [...document.querySelectorAll('a[href], button:not(:disabled), input, select, summary, [tabindex="0"]')];
       return all.filter((element) => element.checkVisibility()).length;
     });
-    await page.evaluate(() => {
-      const seen = { reached: new Set(), left: 0 };
-      document.addEventListener('focusin', ({ target }) => seen.reached.add(target));
-      document.addEventListener('focusout', ({ relatedTarget }) => (seen.left += relatedTarget === null));
-      window.seen = seen;
-    });
+    await page.evaluate(() => (window.seen = { reached: new Set(), left: 0 }));
     let left = 0;
     // Once round, from the heading to the heading: the browser's own controls lie between the last and the first.
     // A moment has a stop for each of its parts.
@@ -1402,7 +1401,7 @@ test('a person with only a link makes a key and an endpoint, sees a delivery fai
 });
 
 test('a session that was ended is refused', async () => {
-  assert.equal(ended.length, 2);
+  assert.equal(ended.length, 2, 'the tests that end sessions did not run before: run the whole file');
   for (const { apiKey, page } of ended) {
     await until('the session is refused', async () => (await fetch(`${API}/session`, { headers: { 'x-api-key': apiKey } })).status === 403);
     await page?.reload();
